@@ -1,0 +1,1 @@
+"""Diagnose precision, dtype and device failures of PyTorch models."""

@@ -1,0 +1,73 @@
+"""What is known of the machine and its packages, as frozen dataclasses. Unknown stays unknown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+#: Where a fact was learned, strongest last. ``inferred``: from frames (a package seen, a release told by its line numbers);
+#: ``report``: stated in the pasted text; ``file``: from a pasted or given environment dump; ``local``: probed on this machine;
+#: ``answer``: the user said so when asked.
+SOURCES = ("inferred", "report", "file", "local", "answer")
+
+
+@dataclass(frozen=True)
+class Package:
+    """A distribution: its PEP 503 name, its version ("" where only its presence is known, None where it is known to be absent)."""
+
+    name: str
+    version: str | None
+    source: str
+    line: int | None = None
+
+    @property
+    def absent(self) -> bool:
+        """True where the package is known not to be installed."""
+        return self.version is None
+
+
+@dataclass(frozen=True)
+class Accelerator:
+    """A GPU or another accelerator.
+
+    ``kind`` is cuda, rocm, mps, xpu, npu, hpu or xla; ``capability`` the CUDA compute capability as (major, minor); ``memory`` in GiB.
+    Unknown members are None.
+    """
+
+    name: str
+    kind: str
+    source: str
+    capability: tuple[int, int] | None = None
+    architecture: str | None = None
+    memory: float | None = None
+    count: int = 1
+    line: int | None = None
+
+
+@dataclass(frozen=True)
+class Environment:
+    """Packages and accelerators, each with its source.
+
+    ``closed_packages`` is True where the list of packages is complete (``pip freeze``, a local probe): a package that is
+    not in it is absent. ``closed_accelerators`` likewise: with no accelerator listed there is none.
+    ``details`` holds further facts by name (``cuda``, ``driver``, ``rocm``, ``torch.cuda``: the CUDA version torch was built for or "cpu").
+    ``warnings`` says what could not be read.
+    """
+
+    packages: tuple[Package, ...] = ()
+    accelerators: tuple[Accelerator, ...] = ()
+    python: str | None = None
+    os: str | None = None
+    closed_packages: bool = False
+    closed_accelerators: bool = False
+    details: dict[str, str] = field(default_factory=dict)
+    source: str = "report"
+    warnings: tuple[str, ...] = ()
+
+    def package(self, name: str) -> Package | None:
+        """Return what is known of a distribution: a Package (absent ones too), or None where nothing is."""
+        for one in self.packages:
+            if one.name == name:
+                return one
+        if self.closed_packages:
+            return Package(name, None, self.source)
+        return None

@@ -1,0 +1,77 @@
+"""Version ranges and how they are evaluated.
+
+A range is half-open, ``introduced <= version < fixed``, as OSV publishes its events
+(https://ossf.github.io/osv-schema/#affectedrangesevents-fields). Versions compare as PEP 440 says.
+Where the answer depends on more than the number, it is unknown: a development, NVIDIA NGC (``2.3.0a0+git``) or
+git build within the release that forms a border may or may not hold the change.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from packaging.version import InvalidVersion, Version
+
+
+@dataclass(frozen=True)
+class VersionRange:
+    """``introduced`` (inclusive; "0" means every older release was checked) to ``fixed`` (exclusive; None: not fixed)."""
+
+    introduced: str
+    fixed: str | None = None
+
+    def __str__(self) -> str:
+        if self.fixed is None:
+            return f"{self.introduced} and later" if self.introduced != "0" else "every release"
+        return f"before {self.fixed}" if self.introduced == "0" else f"{self.introduced} to before {self.fixed}"
+
+
+def parse_version(text: str) -> Version | None:
+    """Return the PEP 440 version in ``text``, or None where it is none."""
+    try:
+        return Version(text.strip().lstrip("vV="))
+    except InvalidVersion:
+        return None
+
+
+def in_range(version: str, wanted: VersionRange) -> bool | None:
+    """Tell whether ``version`` lies in the range; None where it cannot be told.
+
+    A version such as "4.50" (as people write it) stands for the release 4.50.0.
+    """
+    parsed = parse_version(version)
+    if parsed is None:
+        return None
+    introduced = Version(wanted.introduced)
+    fixed = Version(wanted.fixed) if wanted.fixed is not None else None
+    if _uncertain(parsed) and any(_same_release(parsed, border) for border in (introduced, fixed) if border is not None):
+        return None
+    # The local part never decides: 4.50.1+cu121 is 4.50.1 unless the border itself names a local version.
+    low = parsed if introduced.local else Version(parsed.public)
+    if low < introduced:
+        return False
+    if fixed is None:
+        return True
+    high = parsed if fixed.local else Version(parsed.public)
+    return high < fixed
+
+
+def in_ranges(version: str, ranges: tuple[VersionRange, ...]) -> bool | None:
+    """Tell whether ``version`` lies in any of the ranges; None where it cannot be told."""
+    answers = [in_range(version, one) for one in ranges]
+    if True in answers:
+        return True
+    return None if None in answers else False
+
+
+def _uncertain(version: Version) -> bool:
+    if version.is_devrelease:
+        return True
+    # NGC builds are 2.3.0a0+hash: a pre-release number with a local part is a snapshot of a branch.
+    return version.is_prerelease and version.local is not None
+
+
+def _same_release(one: Version, other: Version) -> bool:
+    width = max(len(one.release), len(other.release))
+    pad = lambda version: version.release + (0,) * (width - len(version.release))  # noqa: E731
+    return bool(pad(one) == pad(other))
