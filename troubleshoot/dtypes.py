@@ -40,6 +40,9 @@ _SPELLINGS: dict[str, tuple[str, ...]] = {
     "qint32": ("qint32",),
 }
 
+#: Every spelling without a namespace, lowered.
+SPELLINGS: frozenset[str] = frozenset(spelling for all_ in _SPELLINGS.values() for spelling in all_)
+
 _CANONICAL: dict[str, str] = {spelling: name for name, all_ in _SPELLINGS.items() for spelling in all_}
 
 #: ``c10::complex<float>`` as printed by C++.
@@ -83,7 +86,8 @@ INTEGER = frozenset({"int64", "int32", "int16", "int8", "uint8", "uint16", "uint
 
 
 def _bare(text: str) -> str:
-    text = text.strip().strip("'\"`").removeprefix("struct ").strip()
+    # "structc10::Half" comes from text whose blanks were removed.
+    text = text.strip().strip("'\"`").removeprefix("struct").strip()
     lowered = text.lower()
     if lowered in _COMPLEX:
         return lowered

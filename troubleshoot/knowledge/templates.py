@@ -1,0 +1,339 @@
+"""Message templates: literal text with typed holes, alternatives and optional tails (syntax: docs/writing-entries.md).
+
+A template compiles to a pattern without nested quantifiers, over text that was lowered and whose white space was collapsed; every
+repetition is bounded, so the cost is linear in what is pasted. A second form without any blanks serves terminals that wrapped inside a
+word.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from troubleshoot.dtypes import SPELLINGS, device_index, parse_device, parse_dtype, parse_tensor_type
+
+#: Without blanks, nothing marks the end of a dtype, so that its spellings are listed, the longest first.
+_JOINED_DTYPE = (
+    r"(?:struct)?(?:c10::|at::|torch\.)?(?:cuda\.|xpu\.|npu\.)?(?:cuda|cpu)?(?:"
+    + "|".join(sorted((spelling.replace(" ", "") for spelling in SPELLINGS), key=lambda text: (-len(text), text)))
+    + r")(?:tensor|type)?"
+)
+
+#: hole type -> pattern over lowered text; (with blanks allowed, without)
+_HOLES: dict[str, tuple[str, str]] = {
+    "dtype": (r"(?:struct |unsigned |signed )?[a-z][\w.:<>]{0,60}", _JOINED_DTYPE),
+    "tensor_type": (r"(?:struct |unsigned |signed )?[a-z][\w.:<>\[\]]{0,60}", _JOINED_DTYPE),
+    "device": (r"[a-z]{2,12}(?: ?:\d{1,3})?", r"[a-z]{2,12}(?::\d{1,3})?"),
+    "int": (r"[-+]?\d{1,20}", r"[-+]?\d{1,20}"),
+    "float": (r"[-+]?(?:\d{1,20}(?:\.\d{0,20})?(?:e[-+]?\d{1,4})?|nan|inf)",) * 2,
+    "version": (r"\d[\w.+-]{0,40}",) * 2,
+    "name": (r"[a-z_][\w.:<>-]{0,100}",) * 2,
+    "path": (r"\S{1,200}",) * 2,
+    "text": (r".{0,200}?",) * 2,
+}
+
+#: words of literal text that can serve as index keys
+_WORD = re.compile(r"[a-z0-9_]{3,}")
+
+
+class TemplateError(ValueError):
+    """A template's syntax is wrong; ``position`` counts characters from 0."""
+
+    def __init__(self, template: str, position: int, problem: str) -> None:
+        self.position = position
+        super().__init__(f"{problem}\n    {template}\n    {' ' * position}^")
+
+
+@dataclass(frozen=True)
+class Literal:
+    """Text that must occur as it is, without case."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Hole:
+    """A typed gap whose content becomes a fact."""
+
+    name: str
+    type: str
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of several branches."""
+
+    branches: tuple[tuple[Node, ...], ...]
+
+
+@dataclass(frozen=True)
+class Optional_:  # noqa: N801  (typing.Optional is another thing)
+    """A part that may be missing."""
+
+    body: tuple[Node, ...]
+
+
+Node = Literal | Hole | Choice | Optional_
+
+
+@dataclass(frozen=True)
+class Captured:
+    """What one hole caught: the original spelling."""
+
+    name: str
+    type: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Template:
+    """A parsed template with its two patterns."""
+
+    text: str
+    nodes: tuple[Node, ...]
+    pattern: re.Pattern[str]
+    holes: tuple[Hole, ...]
+
+    def search(self, lowered: str, original: str, start: int = 0, end: int | None = None) -> TemplateMatch | None:
+        """Find the first match in ``lowered``; captures are read from ``original``, which has the same length."""
+        match = self.pattern.search(lowered, start, len(lowered) if end is None else end)
+        while match is not None:
+            captured = self._captured(match, original)
+            if captured is not None:
+                return TemplateMatch(match.start(), match.end(), captured)
+            match = self.pattern.search(lowered, match.start() + 1, len(lowered) if end is None else end)
+        return None
+
+    def _captured(self, match: re.Match[str], original: str) -> tuple[Captured, ...] | None:
+        found: list[Captured] = []
+        for index, hole in enumerate(self.holes):
+            start, end = match.span(f"h{index}")
+            if start < 0:
+                continue
+            text = original[start:end].rstrip(".:,;" if hole.type != "text" else "")
+            if hole.type == "dtype" and parse_dtype(text) is None:
+                return None
+            if hole.type == "tensor_type" and parse_tensor_type(text) is None and parse_dtype(text) is None:
+                return None
+            if hole.type == "device" and parse_device(text) is None:
+                return None
+            found.append(Captured(hole.name, hole.type, text))
+        return tuple(found)
+
+
+@dataclass(frozen=True)
+class TemplateMatch:
+    """Where a template matched, and what its holes caught."""
+
+    start: int
+    end: int
+    captured: tuple[Captured, ...]
+
+
+def facts_of(captured: tuple[Captured, ...], roles: dict[str, str]) -> dict[str, str]:
+    """Turn captures into facts: ``dtype.expected``, ``device.weight``, ``number.scale``, ... and again under their roles."""
+    facts: dict[str, str] = {}
+    for one in captured:
+        names = [one.name] + ([roles[one.name]] if one.name in roles else [])
+        for name in names:
+            if one.type == "dtype":
+                facts[f"dtype.{name}"] = parse_dtype(one.text) or one.text
+            elif one.type == "tensor_type":
+                pair = parse_tensor_type(one.text)
+                facts[f"dtype.{name}"] = pair[1] if pair else (parse_dtype(one.text) or one.text)
+                if pair:
+                    facts[f"device.{name}"] = pair[0]
+            elif one.type == "device":
+                facts[f"device.{name}"] = parse_device(one.text) or one.text
+                index = device_index(one.text)
+                if index is not None:
+                    facts[f"number.{name}"] = str(index)
+            elif one.type in ("int", "float"):
+                facts[f"number.{name}"] = one.text
+            elif one.type == "version":
+                facts[f"version.{name}"] = one.text
+            elif one.type == "name":
+                facts[f"name.{name}"] = one.text
+            else:
+                facts[f"text.{name}"] = one.text
+    return facts
+
+
+def parse_template(text: str) -> tuple[Node, ...]:
+    """Parse a template.
+
+    Raises:
+        TemplateError: unbalanced brackets, an unknown hole type, an empty name.
+    """
+    nodes, position = _sequence(text, 0, "")
+    if position != len(text):
+        raise TemplateError(text, position, f"unexpected {text[position]!r}")
+    return nodes
+
+
+def _sequence(text: str, position: int, closing: str) -> tuple[tuple[Node, ...], int]:
+    nodes: list[Node] = []
+    literal: list[str] = []
+
+    def flush() -> None:
+        if literal:
+            nodes.append(Literal("".join(literal)))
+            literal.clear()
+
+    while position < len(text):
+        char = text[position]
+        if text.startswith(("{{", "[[", "((", "}}", "]]", "))"), position):
+            # doubled: literal. A doubled closing bracket inside the group that it closes twice cannot occur: groups do not nest in themselves.
+            if char in "{[(" or char not in closing:
+                literal.append(char)
+                position += 2
+                continue
+        if char in closing and closing:
+            break
+        if char == "{":
+            flush()
+            hole, position = _hole(text, position)
+            nodes.append(hole)
+        elif char == "[":
+            flush()
+            body, end = _sequence(text, position + 1, "]")
+            if end >= len(text):
+                raise TemplateError(text, position, "this [ is not closed; write [[ for a literal one")
+            nodes.append(Optional_(body))
+            position = end + 1
+        elif char == "(" and _is_choice(text, position):
+            flush()
+            branches: list[tuple[Node, ...]] = []
+            start = position
+            position += 1
+            while True:
+                body, position = _sequence(text, position, "|)")
+                branches.append(body)
+                if position >= len(text):
+                    raise TemplateError(text, start, "this ( is not closed")
+                position += 1
+                if text[position - 1] == ")":
+                    break
+            nodes.append(Choice(tuple(branches)))
+        else:
+            literal.append(char)
+            position += 1
+    flush()
+    return tuple(nodes), position
+
+
+def _hole(text: str, position: int) -> tuple[Hole, int]:
+    end = text.find("}", position)
+    if end < 0:
+        raise TemplateError(text, position, "this { is not closed; write {{ for a literal one")
+    name, colon, kind = text[position + 1 : end].partition(":")
+    if not colon or not name.isidentifier():
+        raise TemplateError(text, position, "a hole is written {name:type}")
+    if kind not in _HOLES:
+        raise TemplateError(text, position, f"unknown hole type {kind!r}; the types are {', '.join(_HOLES)}")
+    return Hole(name, kind), end + 1
+
+
+def _is_choice(text: str, position: int) -> bool:
+    """Tell whether the parenthesis at ``position`` holds a bar at its own level."""
+    depth = 0
+    for index in range(position, len(text)):
+        char = text[index]
+        if char == "(":
+            depth += 1
+        elif char == ")":
+            depth -= 1
+            if depth == 0:
+                return False
+        elif char == "|" and depth == 1:
+            return True
+    return False
+
+
+def _collapse(text: str) -> str:
+    return re.sub(r"\s+", " ", text).lower()
+
+
+@lru_cache(maxsize=4096)
+def compile_template(text: str, blanks: bool = True) -> Template:
+    """Compile a template, with blanks or for text without any."""
+    nodes = parse_template(text)
+    holes: list[Hole] = []
+    body = _pattern(nodes, blanks, holes)
+    first, last = nodes[0], nodes[-1]
+    before = r"(?<!\w)" if blanks and isinstance(first, Literal) and first.text[0].isalnum() else ""
+    after = r"(?!\w)" if blanks and isinstance(last, Literal) and last.text[-1].isalnum() else ""
+    # A lazy hole at the very end would catch nothing.
+    if isinstance(last, Hole) and last.type == "text":
+        body = body[: -len(".{0,200}?)")] + ".{0,200})"
+    return Template(text, nodes, re.compile(before + body + after), tuple(holes))
+
+
+def _pattern(nodes: tuple[Node, ...], blanks: bool, holes: list[Hole]) -> str:
+    parts: list[str] = []
+    for node in nodes:
+        if isinstance(node, Literal):
+            text = _collapse(node.text)
+            parts.append(re.escape(text if blanks else text.replace(" ", "")))
+        elif isinstance(node, Hole):
+            parts.append(f"(?P<h{len(holes)}>{_HOLES[node.type][0 if blanks else 1]})")
+            holes.append(node)
+        elif isinstance(node, Choice):
+            parts.append("(?:" + "|".join(_pattern(branch, blanks, holes) for branch in node.branches) + ")")
+        else:
+            parts.append("(?:" + _pattern(node.body, blanks, holes) + ")?")
+    return "".join(parts)
+
+
+def literal_length(nodes: tuple[Node, ...]) -> int:
+    """Return how many characters of literal text every match holds."""
+    total = 0
+    for node in nodes:
+        if isinstance(node, Literal):
+            total += len(node.text.replace(" ", ""))
+        elif isinstance(node, Choice):
+            total += min(literal_length(branch) for branch in node.branches)
+    return total
+
+
+def key_words(nodes: tuple[Node, ...]) -> tuple[tuple[str, ...], ...]:
+    """Return the index keys a template offers: groups of words; a match holds at least one word of *every* group.
+
+    A literal word is a group of its own; a choice whose branches all hold a word gives one group.
+    """
+    groups: list[tuple[str, ...]] = []
+    for index, node in enumerate(nodes):
+        if isinstance(node, Literal):
+            groups.extend((word,) for word in _whole_words(node.text, index > 0, index < len(nodes) - 1))
+        elif isinstance(node, Choice):
+            branch_words = [_branch_words(branch) for branch in node.branches]
+            if all(branch_words) and _separated(nodes, index):
+                groups.append(tuple(dict.fromkeys(max(words, key=len) for words in branch_words)))
+    return tuple(groups)
+
+
+def _branch_words(branch: tuple[Node, ...]) -> list[str]:
+    return [word for index, node in enumerate(branch) if isinstance(node, Literal) for word in _whole_words(node.text, index > 0, index < len(branch) - 1)]
+
+
+def _separated(nodes: tuple[Node, ...], index: int) -> bool:
+    before = nodes[index - 1] if index else None
+    after = nodes[index + 1] if index + 1 < len(nodes) else None
+    ok_before = before is None or (isinstance(before, Literal) and not _wordy(before.text[-1]))
+    ok_after = after is None or (isinstance(after, Literal) and not _wordy(after.text[0]))
+    return ok_before and ok_after
+
+
+def _wordy(char: str) -> bool:
+    return char.isalnum() or char == "_"
+
+
+def _whole_words(text: str, cut_left: bool, cut_right: bool) -> list[str]:
+    """Return the words of a literal that are whole in every match: not those that touch a hole or a choice."""
+    lowered = _collapse(text)
+    return [
+        match[0]
+        for match in _WORD.finditer(lowered)
+        if not (cut_left and match.start() == 0) and not (cut_right and match.end() == len(lowered))
+    ]
