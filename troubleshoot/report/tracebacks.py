@@ -1,0 +1,237 @@
+"""CPython's tracebacks: frames, message, chains. Indentation helps where it is there and is not needed where it was lost."""
+
+from __future__ import annotations
+
+from troubleshoot.report import grammar
+from troubleshoot.report.model import Frame, RaisedException
+from troubleshoot.report.source import MESSAGE_LIMIT, Source, raised
+
+#: How far a reader looks ahead for the next frame before it decides that the traceback ended.
+_LOOKAHEAD = 10
+#: A traceback of a runaway recursion has thousands of equal frames; these are enough at either end.
+_FRAMES_KEPT = 1000
+
+_MESSAGE_GOES_ON = (
+    "from user code:", "Set TORCH", "You can suppress", "For debugging", "CUDA kernel errors", "Compile with `TORCH", "The above operation failed",
+    "Please ", "If you ", "Expected ", "Search for `", "Explanation:", "Hint:", "Developer debug context:", "Note:", "note:",
+)  # fmt: skip
+
+
+def read_traceback(source: Source, at: int) -> tuple[RaisedException | None, int]:
+    """Read one traceback that begins at ``at``, with its header or, cut, with a frame.
+
+    Returns the exception (None where there is nothing) and the index of the line after it. A traceback whose end is cut
+    yields an exception without type and message.
+    """
+    lines, numbers, end = source.lines, source.numbers, len(source)
+    header_indent: int | None = None
+    complete = False
+    start = at
+    i = at
+    if grammar.HEADER in lines[at]:
+        header_indent = grammar.indent(lines[at])
+        complete = True
+        i += 1
+    frames: list[Frame] = []
+    elided = False
+    while i < end:
+        raw = lines[i]
+        stripped = raw.strip()
+        if not stripped:
+            following = _skip_blank(lines, i, end)
+            if following < end and following - i <= 2 and lines[following].lstrip().startswith('File "'):
+                i = following
+                continue
+            break
+        if not stripped.startswith('File "'):
+            if stripped.startswith("[Previous line repeated"):
+                i += 1
+                continue
+            if stripped[:3] in ("...", "[..") and _frame_within(lines, i + 1, end, 2):
+                elided = True
+                i += 1
+                continue
+            break
+        match = grammar.FILE.match(stripped)
+        past = i + 1
+        if not match or (match[3] is None and stripped[-1:].isdigit()):
+            joined, past_joined = _join_wrapped(lines, i, end)
+            if joined:
+                match, past = joined, past_joined
+        if not match:
+            break
+        flat = (grammar.indent(raw) <= header_indent) if header_indent is not None else raw[:1] == "F"
+        code, i_next = _read_code(lines, past, end, grammar.indent(raw), flat)
+        if len(frames) < _FRAMES_KEPT * 2:
+            frames.append(Frame(match[1], match[3], int(match[2][:9]), code, numbers[i]))
+        i = i_next
+    if not frames and header_indent is None:
+        return None, at + 1
+    message_at = _skip_blank(lines, i, end, 2) if not frames else i
+    found = read_exception_line(source, message_at, bool(frames)) if message_at < end else None
+    complete = complete and bool(frames) and not elided
+    if found:
+        kind, message, past = found
+        return raised(kind, message, frames, numbers[message_at], numbers[past - 1], complete=complete), past
+    if not frames:
+        return None, max(i, at + 1)
+    last = numbers[i - 1] if i > start else numbers[start]
+    return raised("", "", frames, frames[-1].at, last), i
+
+
+def read_exception_line(source: Source, at: int, after_frames: bool) -> tuple[str, str, int] | None:
+    """Return (type, message, index past it) of the exception that line ``at`` names, with the lines that its message goes on for."""
+    stripped = source.lines[at].strip()
+    if not stripped or grammar.HEADER in stripped or stripped.startswith(("```", "<")):
+        return None
+    match = grammar.match_exception(stripped, after_frames)
+    if match:
+        kind, first = match
+    elif after_frames and not stripped.startswith(("[", "(", "$", ">", "#", "-", "=", "+", "|")) and ":" not in stripped[:1]:
+        kind, first = "", stripped
+    else:
+        return None
+    message, past = read_message(source, at + 1, first, grammar.indent(source.lines[at]))
+    return kind, message, past
+
+
+def read_message(source: Source, at: int, first: str, base: int) -> tuple[str, int]:
+    """Return the whole of a message whose first line is ``first``, and the index of the line after it."""
+    lines, end = source.lines, len(source)
+    i = at
+    parts = [first]
+    size = len(first)
+    in_user_code = False
+    while i < end and size < MESSAGE_LIMIT:
+        line = lines[i]
+        stripped = line.strip()
+        if not stripped:
+            following = _skip_blank(lines, i, end, 2)
+            if following >= end or not lines[following].strip():
+                break
+            nxt = lines[following].strip()
+            if not nxt.startswith(_MESSAGE_GOES_ON):
+                break
+            parts.append("")
+            i = following
+            continue
+        if stripped.startswith("from user code:"):
+            in_user_code = True
+        elif ends_message(stripped) and not (in_user_code and stripped.startswith('File "')):
+            break
+        parts.append(line[base:].rstrip() if line[:base].isspace() or not base else line.rstrip())
+        size += len(line) + 1
+        i += 1
+    return "\n".join(parts), i
+
+
+def ends_message(stripped: str) -> bool:
+    """Tell whether a line cannot belong to the message above it."""
+    first = stripped[0]
+    if first == "F" and stripped.startswith('File "'):
+        return True
+    if first in "`$╭─│❱╰" or grammar.HEADER in stripped:
+        return True
+    if first == "<" or stripped.startswith((grammar.CAUSE_LINE, grammar.CONTEXT_LINE, "--------", "========", "## ", "# ", "frame #", "Exception raised from", "During handling")):
+        return True
+    if "Error" in stripped or "Exception" in stripped or "Interrupt" in stripped:
+        match = grammar.EXCEPTION.match(stripped)
+        return bool(match) and grammar.class_like(match[1])
+    return False
+
+
+def connector(lines: list[str], at: int, end: int) -> tuple[str, int] | None:
+    """Return (link, index of the next traceback's header) where a chain goes on after line ``at``."""
+    i = _skip_blank(lines, at, end, 3)
+    if i >= end:
+        return None
+    stripped = lines[i].strip()
+    if stripped.startswith(grammar.CAUSE_LINE):
+        link = "cause"
+    elif stripped.startswith(grammar.CONTEXT_LINE):
+        link = "context"
+    else:
+        return None
+    i = _skip_blank(lines, i + 1, end, 3)
+    return link, i
+
+
+def _skip_blank(lines: list[str], at: int, end: int, most: int = 4) -> int:
+    stop = min(end, at + most)
+    while at < stop and not lines[at].strip():
+        at += 1
+    return at
+
+
+def _frame_within(lines: list[str], at: int, end: int, most: int) -> bool:
+    return any(lines[j].lstrip().startswith('File "') for j in range(at, min(end, at + most)))
+
+
+def _join_wrapped(lines: list[str], at: int, end: int) -> tuple["grammar.re.Match[str] | None", int]:
+    """Join a frame line that a terminal broke with the lines after it."""
+    text = lines[at].strip()
+    for j in range(at + 1, min(end, at + 4)):
+        part = lines[j].strip()
+        if not part or part.startswith('File "') or grammar.HEADER in part:
+            break
+        if grammar.FILE.match(text) and not _finishes(part):
+            break
+        for glue in ("", " "):
+            match = grammar.FILE_JOINED.match(text + glue + part)
+            if match and match[3]:
+                return match, j + 1
+        text += part
+    return None, at + 1
+
+
+def _finishes(part: str) -> bool:
+    """Tell whether ``34, in forward`` or ``, in f`` finishes a frame line that ended too early."""
+    head, comma, rest = part.partition(",")
+    if comma and (not head or head.isdigit()) and rest.lstrip().startswith("in"):
+        return True
+    return part.startswith("in ") and len(part.split()) == 2
+
+
+def _read_code(lines: list[str], at: int, end: int, frame_indent: int, flat: bool) -> tuple[str | None, int]:
+    """Return (source line, index past it and its markers) of the frame whose line is before ``at``."""
+    code: str | None = None
+    i = at
+    while i < end:
+        raw = lines[i]
+        stripped = raw.strip()
+        if not stripped:
+            return code, i
+        deeper = grammar.indent(raw) > frame_indent
+        if deeper and not flat:
+            if code is None and not grammar.is_carets(stripped):
+                if stripped.startswith('File "'):
+                    return code, i
+                code = stripped
+            i += 1
+            continue
+        if stripped.startswith(('File "', "[Previous line repeated")) or grammar.HEADER in stripped:
+            return code, i
+        if grammar.is_carets(stripped):
+            i += 1
+            continue
+        strong = grammar.match_exception(stripped, False)
+        if flat and code is None and not strong:
+            code = stripped
+            i += 1
+            continue
+        # A fragment of a wrapped line, or the second line of a statement that 3.13 shows whole.
+        if strong or code is None or not _frame_follows(lines, i + 1, end):
+            return code, i
+        i += 1
+    return code, i
+
+
+def _frame_follows(lines: list[str], at: int, end: int) -> bool:
+    """Tell whether, before anything that ends a traceback, another frame follows."""
+    for j in range(at, min(end, at + _LOOKAHEAD)):
+        stripped = lines[j].strip()
+        if stripped.startswith('File "'):
+            return True
+        if not stripped or grammar.HEADER in stripped or grammar.match_exception(stripped, False):
+            return False
+    return False
