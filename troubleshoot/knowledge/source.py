@@ -112,8 +112,9 @@ def _problems(data: Any, node: yaml.Node, kind: type[msgspec.Struct], path: Path
 
 
 def _item_type(wanted: Any) -> Any:
-    arguments = getattr(wanted, "__args__", ())
-    return arguments[0] if getattr(wanted, "__origin__", None) is tuple and len(arguments) == 2 and arguments[1] is Ellipsis else None
+    arguments: tuple[Any, ...] = getattr(wanted, "__args__", ())
+    is_list = getattr(wanted, "__origin__", None) is tuple and arguments[1:] == (Ellipsis,)
+    return arguments[0] if is_list else None
 
 
 def _unknown_field(name: str, known: list[str]) -> str:

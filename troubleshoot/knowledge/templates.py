@@ -33,8 +33,9 @@ _HOLES: dict[str, tuple[str, str]] = {
     "text": (r".{0,200}?",) * 2,
 }
 
-#: words of literal text that can serve as index keys
-_WORD = re.compile(r"[a-z0-9_]{3,}")
+#: words of literal text, and their parts that can serve as index keys (phrases.tokens makes the same ones of a report)
+_WORD = re.compile(r"[a-z0-9_]+")
+_PART = re.compile(r"[a-z0-9]{3,}")
 
 
 class TemplateError(ValueError):
@@ -183,12 +184,10 @@ def _sequence(text: str, position: int, closing: str) -> tuple[tuple[Node, ...],
 
     while position < len(text):
         char = text[position]
-        if text.startswith(("{{", "[[", "((", "}}", "]]", "))"), position):
-            # doubled: literal. A doubled closing bracket inside the group that it closes twice cannot occur: groups do not nest in themselves.
-            if char in "{[(" or char not in closing:
-                literal.append(char)
-                position += 2
-                continue
+        if text.startswith(("{{", "[[", "}}", "]]"), position):
+            literal.append(char)
+            position += 2
+            continue
         if char in closing and closing:
             break
         if char == "{":
@@ -314,7 +313,12 @@ def key_words(nodes: tuple[Node, ...]) -> tuple[tuple[str, ...], ...]:
 
 
 def _branch_words(branch: tuple[Node, ...]) -> list[str]:
-    return [word for index, node in enumerate(branch) if isinstance(node, Literal) for word in _whole_words(node.text, index > 0, index < len(branch) - 1)]
+    return [
+        word
+        for index, node in enumerate(branch)
+        if isinstance(node, Literal)
+        for word in _whole_words(node.text, index > 0, index < len(branch) - 1)
+    ]
 
 
 def _separated(nodes: tuple[Node, ...], index: int) -> bool:
@@ -333,7 +337,8 @@ def _whole_words(text: str, cut_left: bool, cut_right: bool) -> list[str]:
     """Return the words of a literal that are whole in every match: not those that touch a hole or a choice."""
     lowered = _collapse(text)
     return [
-        match[0]
+        part
         for match in _WORD.finditer(lowered)
         if not (cut_left and match.start() == 0) and not (cut_right and match.end() == len(lowered))
+        for part in _PART.findall(match[0])
     ]

@@ -1,0 +1,125 @@
+"""The knowledge base as the engine uses it: an index in memory, entries decoded when they are needed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+
+import msgspec
+
+from troubleshoot.errors import KnowledgeError, KnowledgeProblem, UnknownIssueError
+from troubleshoot.knowledge.compiled import FORMAT, Index
+from troubleshoot.knowledge.schema import Causes, Entry, OutOfScope
+
+_INDEX = msgspec.json.Decoder(Index)
+_ENTRY = msgspec.json.Decoder(Entry)
+
+
+class KnowledgeBase:
+    """Known issues, the taxonomy with its general advice, and what is out of scope. Immutable; safe to share between threads."""
+
+    def __init__(self, compiled: bytes, roots: tuple[Path, ...] = ()) -> None:
+        """Read a compiled base (see :mod:`troubleshoot.knowledge.compiled`).
+
+        Raises:
+            KnowledgeError: the bytes are no compiled base, or one of another format.
+        """
+        end = compiled.find(b"\n") + 1
+        try:
+            self.index = _INDEX.decode(compiled[:end])
+        except msgspec.DecodeError as error:
+            raise KnowledgeError((KnowledgeProblem("compiled knowledge base", 1, "", f"cannot be read: {error}"),)) from error
+        if self.index.format != FORMAT:
+            raise KnowledgeError((KnowledgeProblem("compiled knowledge base", 1, "", f"has format {self.index.format}, not {FORMAT}"),))
+        self._body = compiled
+        self._start = end
+        self._entries: dict[str, Entry] = {}
+        self.roots = roots
+
+    def __repr__(self) -> str:
+        return f"<KnowledgeBase {self.version}: {len(self.index.ids)} entries>"
+
+    @property
+    def version(self) -> str:
+        """A hash of the content."""
+        return self.index.version
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What was skipped while loading, each with file and line."""
+        return tuple(self.index.warnings)
+
+    def ids(self) -> tuple[str, ...]:
+        """Return the ids of all entries, sorted."""
+        return tuple(self.index.ids)
+
+    def entry(self, issue: str) -> Entry:
+        """Return an entry by its id or a former id.
+
+        Raises:
+            UnknownIssueError: with the ids that are spelled most alike.
+        """
+        issue = self.index.aliases.get(issue, issue)
+        entry = self._entries.get(issue)
+        if entry is None:
+            place = self.index.ids.get(issue)
+            if place is None:
+                raise UnknownIssueError(issue, self.similar(issue))
+            entry = _ENTRY.decode(self._line(place))
+            self._entries[issue] = entry
+        return entry
+
+    def similar(self, issue: str) -> tuple[str, ...]:
+        """Return up to three ids that are spelled like ``issue``."""
+        import difflib
+
+        tails: dict[str, list[str]] = {}
+        for id_ in self.index.ids:
+            tails.setdefault(id_.rpartition("/")[2], []).append(id_)
+        close = difflib.get_close_matches(issue, self.index.ids, n=3, cutoff=0.5)
+        close += [id_ for tail in difflib.get_close_matches(issue.rpartition("/")[2], tails, n=3, cutoff=0.6) for id_ in tails[tail]]
+        return tuple(dict.fromkeys(close))[:3]
+
+    @cached_property
+    def causes(self) -> Causes:
+        """The taxonomy."""
+        return msgspec.json.decode(self._line(self.index.causes), type=Causes)
+
+    @cached_property
+    def out_of_scope(self) -> dict[str, OutOfScope]:
+        """The groups of failures that the tool does not explain, by id."""
+        return {group.id: group for group in msgspec.json.decode(self._line(self.index.scope), type=list[OutOfScope])}
+
+    def candidates(self, words: set[str]) -> list[int]:
+        """Return the numbers of the patterns that a text with these words may match, in a stable order."""
+        keys = self.index.keys
+        found = set(self.index.always)
+        # The smaller side drives: a report has fewer words than a large base has keys.
+        for word in words:
+            numbers = keys.get(word)
+            if numbers:
+                found.update(numbers)
+        return sorted(found)
+
+    def _line(self, place: tuple[int, int]) -> memoryview:
+        start = self._start + place[0]
+        return memoryview(self._body)[start : start + place[1]]
+
+
+def shipped_root() -> Path:
+    """Return the folder of the shipped base: the checkout's ``kb/`` where this is an editable checkout, else the wheel's copy."""
+    package = Path(__file__).resolve().parent.parent
+    checkout = package.parent / "kb"
+    if (checkout / "causes.yaml").is_file() and (package.parent / "pyproject.toml").is_file():
+        return checkout
+    return package / "_kb"
+
+
+def overlay_roots(paths: Sequence[os.PathLike[str] | str] = ()) -> tuple[Path, ...]:
+    """Return the overlay folders in order of precedence, the weakest first: installed packages, ``TROUBLESHOOT_KB``, then ``paths``."""
+    from troubleshoot.knowledge.plugins import plugin_roots
+
+    named = [Path(part) for part in os.environ.get("TROUBLESHOOT_KB", "").split(os.pathsep) if part]
+    return (*plugin_roots(), *named, *(Path(path) for path in paths))

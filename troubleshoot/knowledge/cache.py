@@ -1,0 +1,111 @@
+"""Finding, reading and writing compiled bases. The shipped one lies in the wheel; that of a checkout or of overlays in the user's cache."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from troubleshoot.errors import KnowledgeError
+from troubleshoot.knowledge.base import KnowledgeBase, overlay_roots, shipped_root
+
+COMPILED = "compiled.json"
+
+_loaded: dict[tuple[str, ...], KnowledgeBase] = {}
+
+
+def load_kb(paths: Sequence[os.PathLike[str] | str] = (), *, shipped: bool = True) -> KnowledgeBase:
+    """Load the knowledge base with overlays and keep it for reuse.
+
+    ``paths`` are overlay folders, the last one winning; ``TROUBLESHOOT_KB`` and installed packages come before them. Without ``shipped``
+    only ``paths`` count. Faulty overlay files are skipped: see ``.warnings``.
+
+    Raises:
+        KnowledgeError: there is no knowledge base to read.
+    """
+    root = shipped_root()
+    roots = ((root, *overlay_roots(paths)) if shipped else tuple(Path(path) for path in paths)) or (root,)
+    key = tuple(str(one) for one in roots)
+    known = _loaded.get(key)
+    if known is not None and not _stale(known):
+        return known
+    base = _load(roots)
+    _loaded[key] = base
+    return base
+
+
+def _load(roots: tuple[Path, ...]) -> KnowledgeBase:
+    in_wheel = roots[0] / COMPILED
+    if len(roots) == 1 and in_wheel.is_file():
+        with suppress(KnowledgeError, OSError):
+            return KnowledgeBase(in_wheel.read_bytes(), roots)
+    cached = _cache_file(roots)
+    if cached is not None:
+        with suppress(KnowledgeError, OSError):
+            base = KnowledgeBase(cached.read_bytes(), roots)
+            if not _stale(base):
+                return base
+    compiled = compile_roots(roots)
+    if cached is not None:
+        write_atomically(cached, compiled)
+    return KnowledgeBase(compiled, roots)
+
+
+def compile_roots(roots: Sequence[Path]) -> bytes:
+    """Compile the bases below ``roots`` from their YAML files."""
+    from troubleshoot.knowledge.collect import collect, stamps
+    from troubleshoot.knowledge.compiled import compile_base
+
+    return compile_base(collect(roots), stamps(roots))
+
+
+def _stale(base: KnowledgeBase) -> bool:
+    """Tell whether a file was added, removed or changed since the base was compiled; one from a wheel has no stamps and never is."""
+    if not base.index.stamps:
+        return not (base.roots and (base.roots[0] / COMPILED).is_file())
+    from troubleshoot.knowledge.collect import stamps
+
+    with suppress(OSError):
+        return [tuple(one) for one in stamps(base.roots)] != base.index.stamps
+    return True
+
+
+def _cache_file(roots: Sequence[Path]) -> Path | None:
+    """Return where the compiled form of these roots is kept, or None where no cache folder can be named."""
+    import hashlib
+
+    if sys.platform == "win32":
+        parent = os.environ.get("LOCALAPPDATA")
+    elif sys.platform == "darwin":
+        parent = str(Path("~/Library/Caches").expanduser())
+    else:
+        parent = os.environ.get("XDG_CACHE_HOME") or str(Path("~/.cache").expanduser())
+    if not parent or parent.startswith("~"):
+        return None
+    name = hashlib.sha256("\n".join(str(root.resolve()) for root in roots).encode()).hexdigest()[:16]
+    return Path(parent) / "troubleshoot" / f"kb-{name}.json"
+
+
+def write_atomically(path: Path, content: bytes) -> bool:
+    """Write a file so that a reader sees the old or the new content, never a part; tell whether it could be written.
+
+    A read-only home or a full disk only costs time at the next start, so that nothing is raised.
+    """
+    import tempfile
+
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".tmp")
+    except OSError:
+        return False
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        Path(temporary).replace(path)
+    except OSError:
+        with suppress(OSError):
+            Path(temporary).unlink()
+        return False
+    return True

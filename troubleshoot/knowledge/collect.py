@@ -1,0 +1,122 @@
+"""Collecting the files of a knowledge base: the shipped one, then overlays that add, extend and withdraw. The last overlay wins.
+
+A faulty file of an overlay is skipped with a warning: a mistake in a team's own entry must not take the tool away.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+
+from troubleshoot.errors import KnowledgeError, KnowledgeProblem
+from troubleshoot.knowledge.schema import Causes, Entry, Extension, OutOfScope, OutOfScopeFile
+from troubleshoot.knowledge.source import convert, line_of, read_yaml
+
+CAUSES_FILE = "causes.yaml"
+SCOPE_FILE = "out-of-scope.yaml"
+#: Folders of a base that hold no entries.
+_NOT_ENTRIES = frozenset({"examples", "records"})
+
+
+@dataclass
+class Collected:
+    """Everything that was read, before it is compiled. ``places`` gives the file of each entry."""
+
+    entries: dict[str, Entry] = field(default_factory=dict)
+    places: dict[str, Path] = field(default_factory=dict)
+    causes: Causes | None = None
+    out_of_scope: dict[str, OutOfScope] = field(default_factory=dict)
+    problems: list[KnowledgeProblem] = field(default_factory=list)
+
+
+def yaml_files(root: Path) -> list[Path]:
+    """Return the YAML files of a base in a stable order, without examples and records."""
+    found: list[Path] = []
+    for folder, folders, names in os.walk(root):
+        folders[:] = sorted(name for name in folders if name not in _NOT_ENTRIES and not name.startswith("."))
+        found.extend(Path(folder) / name for name in sorted(names) if name.endswith((".yaml", ".yml")))
+    return found
+
+
+def collect(roots: Sequence[Path]) -> Collected:
+    """Read every file below the roots, in order; faults are collected, never raised."""
+    collected = Collected()
+    for root in roots:
+        if not root.is_dir():
+            collected.problems.append(KnowledgeProblem(root, 1, "", "is not a folder: give the folder that holds the entries"))
+            continue
+        extensions: list[tuple[Extension, Path]] = []
+        for path in yaml_files(root):
+            try:
+                _read(path, root, collected, extensions)
+            except KnowledgeError as error:
+                collected.problems.extend(error.problems)
+        for extension, path in extensions:
+            _extend(extension, path, collected)
+    return collected
+
+
+def _read(path: Path, root: Path, collected: Collected, extensions: list[tuple[Extension, Path]]) -> None:
+    data, node = read_yaml(path)
+    relative = path.relative_to(root).as_posix()
+    if relative == CAUSES_FILE:
+        causes = convert(data, node, Causes, path)
+        if collected.causes is not None:
+            causes = Causes(schema=1, causes={**collected.causes.causes, **causes.causes})
+        collected.causes = causes
+        return
+    if relative == SCOPE_FILE:
+        for group in convert(data, node, OutOfScopeFile, path).groups:
+            collected.out_of_scope[group.id] = group
+        return
+    if isinstance(data, dict) and "extends" in data:
+        extensions.append((convert(data, node, Extension, path), path))
+        return
+    entry = convert(data, node, Entry, path)
+    expected = relative.rsplit(".", 1)[0]
+    if entry.id != expected:
+        raise KnowledgeError((KnowledgeProblem(path, line_of(node, "id"), "id", f"is {entry.id!r}, but the path says {expected!r}"),))
+    collected.entries[entry.id] = entry
+    collected.places[entry.id] = path
+
+
+def _extend(extension: Extension, path: Path, collected: Collected) -> None:
+    entry = collected.entries.get(extension.extends)
+    if entry is None:
+        collected.problems.append(KnowledgeProblem(path, 1, "extends", f"names {extension.extends!r}, which does not exist"))
+        return
+    if extension.withdraw:
+        collected.entries[entry.id] = msgspec.structs.replace(entry, status="withdrawn")
+        return
+    replaced = {fix.id for fix in extension.fixes}
+    unknown = set(extension.withdraw_fixes) - {fix.id for fix in entry.fixes}
+    for name in sorted(unknown):
+        collected.problems.append(KnowledgeProblem(path, 1, "withdraw-fixes", f"{entry.id} has no fix {name!r}"))
+    kept = tuple(fix for fix in entry.fixes if fix.id not in extension.withdraw_fixes and fix.id not in replaced)
+    collected.entries[entry.id] = msgspec.structs.replace(
+        entry,
+        fixes=extension.fixes + kept,
+        models=entry.models + extension.models,
+        affected=_affected(entry, extension),
+        references=entry.references + extension.references,
+    )
+
+
+def _affected(entry: Entry, extension: Extension) -> tuple[object, ...]:
+    """An overlay's ranges replace those of the same package: a patched fork has its own borders."""
+    packages = {one.package for one in extension.affected}
+    return tuple(one for one in entry.affected if one.package not in packages) + extension.affected
+
+
+def stamps(roots: Iterable[Path]) -> list[list[object]]:
+    """Return path, modification time and size of every file: cheap to compare, enough to see that something changed."""
+    found: list[list[object]] = []
+    for root in roots:
+        for path in yaml_files(root):
+            stat = path.stat()
+            found.append([str(path), stat.st_mtime_ns, stat.st_size])
+    return found

@@ -1,0 +1,122 @@
+"""The compiled form of a knowledge base: one JSON file whose first line is the index, followed by one line per entry.
+
+Start-up reads and decodes the index alone; an entry is decoded when it becomes a candidate. JSON, never pickle: a cache that others may
+write must not be able to run code.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+
+import msgspec
+
+from troubleshoot.knowledge.collect import Collected
+from troubleshoot.knowledge.phrases import parse_phrase, phrase_keys
+from troubleshoot.knowledge.schema import Causes
+from troubleshoot.knowledge.templates import TemplateError, key_words, parse_template
+
+#: Raised whenever the layout changes, so that an older cache is not read.
+FORMAT = 3
+
+#: An owner that starts so is a group of kb/out-of-scope.yaml, not an entry.
+SCOPE_OWNER = "out-of-scope:"
+
+
+class Index(msgspec.Struct, frozen=True):
+    """The first line. ``patterns`` are (kind, text, owners); kind is "t" for a template, "p" for a phrase.
+
+    ``keys`` leads from a word to patterns that cannot match without it (or one of its alternatives); ``always`` lists patterns
+    that have no word. ``ids``, ``causes`` and ``scope`` are (offset, length) of lines, offsets counting from the end of the first line.
+    """
+
+    format: int
+    version: str
+    keys: dict[str, list[int]]
+    always: list[int]
+    patterns: list[tuple[str, str, list[str]]]
+    ids: dict[str, tuple[int, int]]
+    aliases: dict[str, str]
+    causes: tuple[int, int]
+    scope: tuple[int, int]
+    scope_exceptions: dict[str, str]
+    stamps: list[tuple[str, int, int]] = []
+    warnings: list[str] = []
+
+
+def compile_base(collected: Collected, stamps: list[list[object]]) -> bytes:
+    """Compile what was collected. Withdrawn entries keep their text (for ``kb show``) and lose their patterns."""
+    encoder = msgspec.json.Encoder()
+    warnings = [str(problem) for problem in collected.problems]
+    lines: list[bytes] = []
+    offset = 0
+
+    def add(value: object) -> tuple[int, int]:
+        nonlocal offset
+        line = encoder.encode(value) + b"\n"
+        lines.append(line)
+        place = (offset, len(line))
+        offset += len(line)
+        return place
+
+    ids = {id_: add(entry) for id_, entry in sorted(collected.entries.items())}
+    causes = add(collected.causes or Causes(schema=1, causes={}))
+    scope = add(list(collected.out_of_scope.values()))
+    patterns = _patterns(collected, warnings)
+    keys, always = _keys(patterns)
+    body = b"".join(lines)
+    index = Index(
+        format=FORMAT,
+        version=hashlib.sha256(body).hexdigest()[:12],
+        keys=keys,
+        always=always,
+        patterns=patterns,
+        ids=ids,
+        aliases={alias: id_ for id_, entry in collected.entries.items() for alias in entry.aliases},
+        causes=causes,
+        scope=scope,
+        scope_exceptions={name: group.id for group in collected.out_of_scope.values() for name in group.exception if not group.message},
+        stamps=[(str(path), int(str(time)), int(str(size))) for path, time, size in stamps],
+        warnings=warnings,
+    )
+    return encoder.encode(index) + b"\n" + body
+
+
+def _patterns(collected: Collected, warnings: list[str]) -> list[tuple[str, str, list[str]]]:
+    owners: dict[tuple[str, str], list[str]] = {}
+    for id_, entry in sorted(collected.entries.items()):
+        if entry.status == "withdrawn":
+            continue
+        for one in entry.signature.message:
+            owners.setdefault(("t", one.template), []).append(id_)
+        for symptom in entry.signature.symptoms:
+            owners.setdefault(("p", symptom), []).append(id_)
+    for group in collected.out_of_scope.values():
+        for template in group.message:
+            owners.setdefault(("t", template), []).append(SCOPE_OWNER + group.id)
+    patterns: list[tuple[str, str, list[str]]] = []
+    for (kind, text), ids in owners.items():
+        if kind == "t":
+            try:
+                parse_template(text)
+            except TemplateError as error:
+                warnings.append(f"{', '.join(ids)}: {error}")
+                continue
+        patterns.append((kind, text, list(dict.fromkeys(ids))))
+    return patterns
+
+
+def _keys(patterns: list[tuple[str, str, list[str]]]) -> tuple[dict[str, list[int]], list[int]]:
+    """Choose for each pattern the group of words that is rarest over all patterns."""
+    groups = [key_words(parse_template(text)) if kind == "t" else phrase_keys(parse_phrase(text)) for kind, text, _ in patterns]
+    frequency = Counter(word for one in groups for group in one for word in group)
+    keys: dict[str, list[int]] = {}
+    always: list[int] = []
+    for index, one in enumerate(groups):
+        if not one:
+            always.append(index)
+            continue
+        best = min(one, key=lambda group: (sum(frequency[word] for word in group), -max(map(len, group))))
+        for word in best:
+            keys.setdefault(word, []).append(index)
+    return keys, always
