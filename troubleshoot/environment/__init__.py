@@ -1,5 +1,64 @@
 """What is known of packages and accelerators: probed here, or parsed from what was pasted."""
 
+from typing import TYPE_CHECKING, Any
+
 from troubleshoot.environment.model import Accelerator, Environment, Package
 
-__all__ = ["Accelerator", "Environment", "Package"]
+if TYPE_CHECKING:
+    from troubleshoot.environment.exchange import ONE_LINE_PROBE, load_environment, to_json
+    from troubleshoot.environment.foreign import deep_environment, foreign_environment
+    from troubleshoot.environment.hardware import Gpu, accelerator_from_text, find_gpu
+    from troubleshoot.environment.local import local_environment
+    from troubleshoot.environment.locality import is_local
+    from troubleshoot.environment.merging import merge
+    from troubleshoot.environment.parse import parse_environment
+    from troubleshoot.environment.support import Support, support
+
+#: Where each name is defined; it is imported when it is first used.
+_HOMES = {
+    "ONE_LINE_PROBE": "exchange",
+    "load_environment": "exchange",
+    "to_json": "exchange",
+    "deep_environment": "foreign",
+    "foreign_environment": "foreign",
+    "Gpu": "hardware",
+    "accelerator_from_text": "hardware",
+    "find_gpu": "hardware",
+    "local_environment": "local",
+    "is_local": "locality",
+    "merge": "merging",
+    "parse_environment": "parse",
+    "Support": "support",
+    "support": "support",
+}
+
+__all__ = [
+    "ONE_LINE_PROBE",
+    "Accelerator",
+    "Environment",
+    "Gpu",
+    "Package",
+    "Support",
+    "accelerator_from_text",
+    "deep_environment",
+    "find_gpu",
+    "foreign_environment",
+    "is_local",
+    "load_environment",
+    "local_environment",
+    "merge",
+    "parse_environment",
+    "support",
+    "to_json",
+]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(f"{__name__}.{home}"), name)
+    globals()[name] = value
+    return value

@@ -1,0 +1,325 @@
+"""Which accelerator has which dtype: natively, emulated, slowly or not at all; and how people write its name.
+
+The rules are in :mod:`troubleshoot.environment.support`, the names in :mod:`troubleshoot.environment.gpus`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from functools import lru_cache
+
+from troubleshoot.environment import gpus
+from troubleshoot.environment.model import Accelerator
+from troubleshoot.errors import InputError
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """One model of accelerator.
+
+    ``kind`` is as in :class:`~troubleshoot.environment.model.Accelerator`, ``memory`` in GiB or None where the name leaves several variants open,
+    ``laptop`` True for the mobile chip of that name.
+    """
+
+    name: str
+    kind: str
+    capability: tuple[int, int] | None
+    architecture: str
+    memory: float | None = None
+    laptop: bool = False
+
+    def accelerator(self, source: str, *, count: int = 1, line: int | None = None) -> Accelerator:
+        """Return the accelerator that this is, as one fact of an environment."""
+        return Accelerator(
+            name=self.name,
+            kind=self.kind,
+            source=source,
+            capability=self.capability,
+            architecture=self.architecture,
+            memory=self.memory,
+            count=count,
+            line=line,
+        )
+
+
+_VENDOR = re.compile(
+    r"\((?:tm|r|c)\)|[™®]|\b(?:nvidia|geforce|tesla|amd|radeon|instinct|intel|apple|huawei|habana|graphics|gpus?|card|series|generation|gen|blackwell|"
+    r"workstation|server|edition|silicon|chip|google|cloud|colab|kaggle|single|a|an|one|the|my|on|dual)\b"
+)
+_FORM = re.compile(r"\b(?:sxm[2-6]?|pcie?|pci-?e|hbm[23]e?|nvl\d*|nvlink|ddr\d|gddr\d\w?|oam|lc|fhfl|dgx|hgx)\b")
+_MEMORY = re.compile(r"(?<![\w.])(\d{1,3}(?:\.\d+)?)\s*-?\s*(?:gb|gib|g)\b")
+_LAPTOP = re.compile(r"\b(?:laptop|mobile|notebook|with max-?q(?: design)?|max-?q(?: design)?)\b")
+_COUNT = re.compile(r"^\s*(\d{1,3})\s*(?:[x×*]\s*(?=\S)|\s(?=[a-z]))|(?:[x×*]|\s[x×*])\s*(\d{1,3})\s*$")
+_VGPU = re.compile(r"\b(?:grid|nvidia)\s+([a-z]{1,3}\d{1,4}[a-z]?)\s(\d{1,2})[qcab]$")
+_MIG = re.compile(r"\bmig\s+\d+g\.\d+gb\b")
+_SEPARATORS = re.compile(r"[\s_\-/,;:()\[\]'\"`]+")
+_COMPUTE = re.compile(
+    r"^\s*(?:sm|compute|cc|capability|compute capability)?[\s_:=]*(?:\(?)(\d{1,2})\s*[.,]\s*(\d)\)?\s*$|^\s*(?:sm|compute)[\s_-]?(\d{1,2})(\d)[af]?\s*$",
+    re.I,
+)
+
+
+def normalise(text: str) -> str:
+    """Return the name without vendor, form factor, memory and punctuation: ``NVIDIA A100-SXM4-80GB`` is ``a100``."""
+    lowered = text.lower().replace("-", " ").replace("_", " ")
+    lowered = _VENDOR.sub(" ", _FORM.sub(" ", _MEMORY.sub(" ", _LAPTOP.sub(" ", _MIG.sub(" ", lowered)))))
+    return re.sub(r"[^a-z0-9.]+", "", lowered)
+
+
+def _entries() -> dict[str, Gpu]:
+    found: dict[str, Gpu] = {}
+    for kind, capability, architecture, names in gpus.GENERATIONS:
+        for name, memory in names:
+            gpu = Gpu(name.strip(), kind, capability, architecture, float(memory[0]) if len(memory) == 1 else None)
+            found.setdefault(_key(gpu), gpu)
+    return found
+
+
+def _key(gpu: Gpu) -> str:
+    # Form factors are dropped by normalise(); the few cards that differ by them are found by _variant().
+    return ("apple" if gpu.kind == "mps" else "") + re.sub(r"[^a-z0-9]+", "", gpu.name.lower())
+
+
+@lru_cache(maxsize=1)
+def table() -> dict[str, Gpu]:
+    """Return every known accelerator by its key."""
+    return _entries()
+
+
+@lru_cache(maxsize=1)
+def _spellings() -> dict[str, str]:
+    """Every normalised spelling -> key. A bare number (``4090``) stands for the card if only one bears it."""
+    known = table()
+    spellings: dict[str, str] = {}
+    bare: dict[str, list[str]] = {}
+    for key, gpu in known.items():
+        spellings.setdefault(normalise(gpu.name), key)
+        spellings[key] = key
+        stem = re.sub(r"^(?:rtx|gtx|gt|quadro|rx|pro|jetson|ascend|arc|gtxtitan|cmp)+", "", normalise(gpu.name))
+        if len(stem) >= 3:
+            bare.setdefault(stem, []).append(key)
+        if "super" in key:
+            spellings.setdefault(normalise(gpu.name).replace("super", "s"), key)
+            bare.setdefault(stem.replace("super", "s"), []).append(key)
+    by_name = {gpu.name: key for key, gpu in known.items()}
+    for alias, name in gpus.ALIASES.items():
+        spellings.setdefault(alias, by_name[name])
+    for stem, keys in bare.items():
+        if len(keys) == 1:
+            spellings.setdefault(stem, keys[0])
+        else:
+            # Of several the consumer card is meant: nobody calls a Quadro RTX 4000 "4000" and means a GTX.
+            first = [key for key in keys if key.startswith(("rtx", "gtx"))]
+            if len(first) == 1:
+                spellings.setdefault(stem, first[0])
+    return spellings
+
+
+def split_count(text: str) -> tuple[int, str]:
+    """Return (how many, the rest): ``8x A100`` is (8, "A100"), ``4090 x2`` (2, "4090")."""
+    match = re.match(r"^\s*(\d{1,3})\s*[x×*]\s*(?=[A-Za-z0-9])(.+)$", text) or re.match(r"^\s*(\d{1,2})\s+(?=[A-Za-z])(.+)$", text)
+    if match and int(match[1]) > 0:
+        return int(match[1]), match[2].strip()
+    match = re.match(r"^(.*\S)(?:\s+[x×*]\s*|\s*[×*]\s*)(\d{1,3})\s*$", text)
+    if match and int(match[2]) > 0:
+        return int(match[2]), match[1].strip()
+    return 1, text.strip()
+
+
+def find_gpu(text: str, memory: float | None = None) -> Gpu | None:
+    """Return the accelerator that ``text`` names as people write it, or None.
+
+    ``memory`` (GiB, as a tool reports it) tells variants apart where the name does not.
+
+    >>> find_gpu("Tesla V100-SXM2-16GB").memory, find_gpu("2080ti").name, find_gpu("RTX PRO 6000 Blackwell").capability
+    (16.0, 'RTX 2080 Ti', (12, 0))
+    """
+    text = split_count(text)[1]
+    if not text or len(text) > 120:
+        return None
+    return _find(text, memory)
+
+
+@lru_cache(maxsize=256)
+def _find(text: str, memory: float | None) -> Gpu | None:
+    lowered = text.lower().replace("-", " ").replace("_", " ")
+    slice_ = _VGPU.search(lowered)
+    if slice_:
+        # A vGPU is named after the card and its share of the memory: GRID V100D-16Q is 16 GB of a 32 GB V100.
+        lowered = re.sub(r"(?<=\d)[dlsx]$", "", slice_[1]) + f" {slice_[2]}gb"
+    stated = _stated_memory(lowered)
+    key = _lookup(lowered)
+    if key is None:
+        return None
+    gpu = table()[key]
+    sizes = _sizes(gpu)
+    laptop = bool(_LAPTOP.search(lowered)) and gpu.kind == "cuda" and not gpu.name.startswith("RTX PRO")
+    if laptop:
+        sizes = gpus.LAPTOP_MEMORY.get(gpu.name, sizes)
+    chosen = stated
+    if chosen is None and memory is not None:
+        chosen = next((size for size in sizes if abs(size - memory) <= 0.1 * size), memory)
+    if chosen is None and len(sizes) == 1:
+        chosen = sizes[0]
+    return replace(gpu, memory=float(chosen) if chosen is not None else None, laptop=laptop)
+
+
+def _stated_memory(lowered: str) -> float | None:
+    match = _MEMORY.search(_MIG.sub(" ", lowered))
+    return float(match[1]) if match else None
+
+
+def _sizes(gpu: Gpu) -> tuple[float, ...]:
+    for kind, _, architecture, names in gpus.GENERATIONS:
+        if kind == gpu.kind and architecture == gpu.architecture:
+            for name, sizes in names:
+                if name.strip() == gpu.name:
+                    return sizes
+    return ()
+
+
+def _lookup(lowered: str) -> str | None:
+    spellings = _spellings()
+    for form in ("pcie", "sxm5", "nvl"):
+        if "h100" in lowered and form in lowered and "h100" + form in table():
+            return "h100" + form
+    # The same letters name a Tesla M4 and an Apple M4.
+    if re.search(r"\bm[1-9]\b", lowered) and "tesla" not in lowered and "nvidia" not in lowered:
+        words = normalise(_clean_apple(lowered))
+        if "apple" + words in table():
+            return "apple" + words
+    whole = normalise(lowered)
+    if not whole:
+        return None
+    if "orin" in whole or "thor" in whole or "xavier" in whole:
+        whole = whole.replace("developerkit", "").replace("nvgpu", "")
+    if whole in spellings:
+        return spellings[whole]
+    if "gfx" in whole:
+        return None
+    return _longest_window(lowered, spellings)
+
+
+def _clean_apple(lowered: str) -> str:
+    return re.sub(r"\b(?:macbook(?: pro| air)?|mac (?:mini|studio|pro)|imac|mac|\d+[- ]core|mps|with)\b", " ", lowered)
+
+
+def _longest_window(lowered: str, spellings: dict[str, str]) -> str | None:
+    """The longest run of words that is a name; a run of one short word is not enough to go by."""
+    words = [word for word in _SEPARATORS.split(lowered) if word]
+    for length in range(min(5, len(words)), 0, -1):
+        for start in range(len(words) - length + 1):
+            run = " ".join(words[start : start + length])
+            candidate = normalise(run)
+            if (
+                candidate in spellings
+                and re.search(r"\d", candidate)
+                and (len(candidate) >= 3 or length == len(words) or candidate in ("t4", "l4", "a2", "p4"))
+            ):
+                return spellings[candidate]
+    return None
+
+
+def gpus_starting(prefix: str, memory: float | None = None) -> tuple[Gpu, ...]:
+    """Return the accelerators whose name begins as ``prefix`` does (``nvidia-smi`` cuts long names: ``GeForce GTX 108...``)."""
+    start = normalise(prefix.rstrip(". "))
+    if len(start) < 3:
+        return ()
+    found = [gpu for gpu in table().values() if normalise(gpu.name).startswith(start)]
+    if memory is not None:
+        fitting = [gpu for gpu in found if any(abs(size - memory) <= 0.1 * size for size in _sizes(gpu))]
+        found = fitting or found
+    return tuple(found)
+
+
+def capability_from_text(text: str) -> tuple[int, int] | None:
+    """Return the compute capability in ``sm_86``, ``compute capability 8.6`` or ``8.6``, or None."""
+    match = _COMPUTE.match(text)
+    if not match:
+        return None
+    major, minor = (match[1], match[2]) if match[1] else (match[3], match[4])
+    return (int(major), int(minor)) if 1 <= int(major) <= 15 else None
+
+
+def architecture_of(capability: tuple[int, int]) -> str | None:
+    """Return the architecture that a compute capability belongs to."""
+    for kind, known, architecture, _ in gpus.GENERATIONS:
+        if kind == "cuda" and known == capability:
+            return architecture
+    major, minor = capability
+    if (major, minor) == (8, 9):
+        return "ada"
+    return {
+        3: "kepler",
+        5: "maxwell",
+        6: "pascal",
+        7: "volta",
+        8: "ampere",
+        9: "hopper",
+        10: "blackwell",
+        11: "blackwell",
+        12: "blackwell",
+    }.get(major)
+
+
+def accelerator_named(
+    name: str, source: str, *, kind: str = "cuda", memory: float | None = None, count: int = 1, line: int | None = None
+) -> Accelerator:
+    """Return the accelerator that a tool reports by ``name``; one that the table does not hold keeps its name alone."""
+    cut = name.rstrip().endswith("...")
+    gpu = None if cut else find_gpu(name, memory)
+    if gpu is not None:
+        return replace(
+            gpu.accelerator(source, count=count, line=line), name=name.strip(), memory=memory if memory is not None else gpu.memory
+        )
+    alike = gpus_starting(name, memory) if cut else ()
+    capabilities = {one.capability for one in alike}
+    architectures = {one.architecture for one in alike}
+    return Accelerator(
+        name=alike[0].name if len(alike) == 1 else name.strip(),
+        kind=kind,
+        source=source,
+        capability=capabilities.pop() if len(capabilities) == 1 else None,
+        architecture=architectures.pop() if len(architectures) == 1 else None,
+        memory=memory if memory is not None else (alike[0].memory if len(alike) == 1 else None),
+        count=count,
+        line=line,
+    )
+
+
+_NOTHING = frozenset({"none", "no", "cpu", "nogpu", "cpuonly", "nothing", "0"})
+_ARCHITECTURES = ("kepler", "maxwell", "pascal", "volta", "turing", "ampere", "ada", "hopper", "blackwell")
+
+
+def accelerator_from_text(text: str, source: str = "answer") -> Accelerator | None:
+    """Return the accelerator that an answer such as ``V100-16GB``, ``sm_86`` or ``gfx90a`` names; None for ``cpu`` and ``none``.
+
+    Raises :class:`~troubleshoot.errors.InputError` with the names spelled most alike where it names nothing known.
+    """
+    count, rest = split_count(text)
+    bare = re.sub(r"[^a-z0-9]+", "", rest.lower())
+    if bare in _NOTHING:
+        return None
+    capability = capability_from_text(rest)
+    if capability is not None:
+        name = f"sm_{capability[0]}{capability[1]}"
+        return Accelerator(name, "cuda", source, capability=capability, architecture=architecture_of(capability), count=count)
+    gfx = re.match(r"^gfx[0-9a-f]{3,4}", rest.strip().lower())
+    if gfx:
+        return Accelerator(gfx[0], "rocm", source, architecture=gpus.GFX.get(gfx[0]), count=count)
+    if bare.removesuffix("lovelace") in _ARCHITECTURES:
+        return Accelerator(rest.strip(), "cuda", source, architecture=bare.removesuffix("lovelace"), count=count)
+    if bare in ("mps", "applesilicon", "metal"):
+        return Accelerator("Apple silicon", "mps", source, count=count)
+    gpu = find_gpu(rest)
+    if gpu is not None:
+        return gpu.accelerator(source, count=count)
+    names = [one.name for one in table().values()]
+    by_key = {normalise(name): name for name in names}
+    alike = [by_key[key] for key in get_close_matches(normalise(rest), by_key, n=4, cutoff=0.5)]
+    hint = f" Did you mean: {', '.join(alike)}?" if alike else ""
+    raise InputError(
+        f"no GPU is known as {text!r}.{hint} Give a name such as V100-16GB or RTX 4090, a compute capability such as sm_86, or none."
+    )

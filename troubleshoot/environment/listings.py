@@ -1,0 +1,209 @@
+"""Lists of packages: pip list, pip freeze, uv pip list, conda list, conda env export, poetry show, pip's JSON."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+
+from troubleshoot.environment.draft import Draft
+from troubleshoot.environment.names import CONDA_NAMES, looks_complete, normalise_name
+
+_NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
+_VERSION = r"v?\d[0-9A-Za-z.!+_-]*"
+
+
+@lru_cache(maxsize=1)
+def _patterns() -> dict[str, re.Pattern[str]]:
+    """Compiled when the first listing is met: most reports hold none."""
+    return {
+        "pin": re.compile(rf"^({_NAME})(?:\[[^\]]*\])?===?({_VERSION})(?:\s*;.*|\s+#.*|\s+--hash.*|\s*\\)?$"),
+        "direct": re.compile(rf"^({_NAME})(?:\[[^\]]*\])? ?@ ?(\S+)"),
+        "editable": re.compile(r"^(?:-e|--editable)[ =](\S+)"),
+        "egg": re.compile(r"[#&]egg=([A-Za-z0-9._-]+)"),
+        "comment": re.compile(rf"^# Editable .*\(({_NAME})==({_VERSION})\)"),
+        "wheel": re.compile(rf"/({_NAME})-({_VERSION})(?:-[^/]*\.whl|\.tar\.gz|\.zip)"),
+        "columns": re.compile(rf"^\s*({_NAME})\s+\(?({_VERSION})\)?(?:\s+\S.*)?\s*$"),
+        "legacy": re.compile(rf"^({_NAME}) \(({_VERSION})(?:, .*)?\)$"),
+        "conda": re.compile(rf"^\s*(_?{_NAME})\s+({_VERSION})(?:\s+(\S+))?(?:\s+(\S+))?\s*$"),
+        "conda pin": re.compile(rf"^\s*-\s+(?:[\w/.-]+::)?(_?{_NAME})={{1,2}}({_VERSION})(?:=(\S+))?\s*$"),
+        "command": re.compile(r"^(?:.*[$%#>!]\s*|\s*!?)(?:(?:uv|python3?(?: -m)?|sudo|\S*/python[\d.]*(?: -m)?)\s+)*(?:pip3?|conda|mamba|micromamba)\s+(?:list|freeze|env export)\s*(?P<rest>.*)$"),
+    }  # fmt: skip
+
+
+_RULE = re.compile(r"^\s*-{3,}(?:\s+-{3,})+\s*$")
+
+
+def parse_listings(draft: Draft, lines: Sequence[str], numbers: Sequence[int], text: str) -> None:
+    """Read every listing of packages in ``lines`` into ``draft``."""
+    if "---" in text and ("Package" in text or "package" in text):
+        _pip_columns(draft, lines, numbers)
+    if "==" in text or " @ " in text or "-e " in text:
+        _freeze(draft, lines, numbers)
+    if "# packages in environment" in text or "# Name" in text or ("Version" in text and "Build" in text and "Channel" in text):
+        _conda_list(draft, lines, numbers)
+    if "dependencies:" in text:
+        _conda_export(draft, lines, numbers)
+    if '"name":' in text and '"version":' in text:
+        _json_list(draft, lines, numbers)
+
+
+def _command_before(lines: Sequence[str], start: int) -> str | None:
+    """What follows ``pip list`` or ``pip freeze`` on the command line above a listing, or None where there is no command."""
+    for index in range(start - 1, max(-1, start - 4), -1):
+        match = _patterns()["command"].match(lines[index])
+        if match:
+            return match["rest"]
+    return None
+
+
+def _close(draft: Draft, found: dict[str, str | None], rest: str | None) -> None:
+    if rest is not None and ("|" in rest or "grep" in rest or "findstr" in rest):
+        return
+    if looks_complete(found) or (rest is not None and not rest.strip() and len(found) >= 20):
+        draft.closed_packages = True
+
+
+def _pip_columns(draft: Draft, lines: Sequence[str], numbers: Sequence[int]) -> None:
+    columns = _patterns()["columns"]
+    for index, line in enumerate(lines):
+        if not _RULE.match(line) or index == 0 or not re.match(r"^\s*Package\s+Version", lines[index - 1]):
+            continue
+        found: dict[str, str | None] = {}
+        for at in range(index + 1, len(lines)):
+            match = columns.match(lines[at])
+            if not match:
+                if lines[at].strip():
+                    break
+                continue
+            draft.package(match[1], match[2], numbers[at])
+            found[normalise_name(match[1])] = match[2]
+        _close(draft, found, _command_before(lines, index - 1))
+
+
+def _freeze(draft: Draft, lines: Sequence[str], numbers: Sequence[int]) -> None:
+    patterns = _patterns()
+    found: dict[str, str | None] = {}
+    start = -1
+    last = -1
+    for index, line in enumerate(lines):
+        pair = _freeze_line(line.strip(), patterns) if ("==" in line or " @ " in line or "-e " in line) and len(line) < 400 else None
+        if pair is None:
+            continue
+        if last >= 0 and index - last > 3:
+            _finish_freeze(draft, found, lines, start)
+            found, start = {}, -1
+        if start < 0:
+            start = index
+        last = index
+        name, version = pair
+        draft.package(name, version, numbers[index])
+        found[normalise_name(name)] = version
+    _finish_freeze(draft, found, lines, start)
+
+
+def _finish_freeze(draft: Draft, found: dict[str, str | None], lines: Sequence[str], start: int) -> None:
+    if found:
+        _close(draft, found, _command_before(lines, start))
+
+
+def _freeze_line(line: str, patterns: dict[str, re.Pattern[str]]) -> tuple[str, str] | None:
+    pin = patterns["pin"].match(line)
+    if pin:
+        return pin[1], pin[2].removeprefix("v")
+    comment = patterns["comment"].match(line)
+    if comment:
+        return comment[1], comment[2]
+    editable = patterns["editable"].match(line)
+    if editable:
+        egg = patterns["egg"].search(editable[1])
+        return (egg[1], "") if egg else None
+    direct = patterns["direct"].match(line)
+    if direct and re.match(r"^(?:file|https?|git\+|ssh|hg\+|svn\+)", direct[2]):
+        wheel = patterns["wheel"].search(direct[2])
+        version = wheel[2] if wheel and normalise_name(wheel[1]) == normalise_name(direct[1]) else ""
+        return direct[1], version.replace("%2B", "+")
+    return None
+
+
+def _conda_name(draft: Draft, name: str, version: str, build: str | None) -> str:
+    name = normalise_name(name)
+    if name == "pytorch-cuda":
+        draft.detail("torch.cuda", version)
+    elif name in ("cudatoolkit", "cuda-runtime", "cuda-version", "cuda-toolkit"):
+        draft.detail("cuda", version)
+    elif name == "python" and draft.python is None:
+        draft.python = version
+    elif name in ("pytorch", "torch") and build:
+        cuda = re.search(r"cuda(\d+\.\d|\d{3,4})", build)
+        if cuda:
+            digits = cuda[1]
+            draft.detail("torch.cuda", digits if "." in digits else f"{digits[:-1]}.{digits[-1]}")
+        elif "cpu" in build:
+            draft.detail("torch.cuda", "cpu")
+    return CONDA_NAMES.get(name, name)
+
+
+def conda_package(draft: Draft, name: str, version: str, build: str | None, line: int) -> str:
+    """Record a package under the name that it has on PyPI, and return that name."""
+    name = _conda_name(draft, name, version, build)
+    draft.package(name, version, line)
+    return name
+
+
+def _conda_list(draft: Draft, lines: Sequence[str], numbers: Sequence[int]) -> None:
+    conda = _patterns()["conda"]
+    found: dict[str, str | None] = {}
+    start = -1
+    for index, line in enumerate(lines):
+        if re.match(r"^\s*#?\s*Name\s+Version\s+Build", line):
+            start = index
+            continue
+        if start < 0:
+            continue
+        match = conda.match(line)
+        if not match:
+            if line.strip() and not set(line.strip()) <= set("-─━ ") and not line.lstrip().startswith("#"):
+                break
+            continue
+        found[conda_package(draft, match[1], match[2], match[3], numbers[index])] = match[2]
+    if start >= 0:
+        _close(draft, found, _command_before(lines, start))
+
+
+def _conda_export(draft: Draft, lines: Sequence[str], numbers: Sequence[int]) -> None:
+    patterns = _patterns()
+    start = next((index for index, line in enumerate(lines) if line.rstrip() == "dependencies:"), None)
+    if start is None:
+        return
+    found: dict[str, str | None] = {}
+    complete = False
+    for index in range(start + 1, len(lines)):
+        line = lines[index].rstrip()
+        if not line.lstrip().startswith("- ") and line.strip():
+            complete = line.startswith(("prefix:", "name:"))
+            break
+        match = patterns["conda pin"].match(line)
+        if match:
+            name = _conda_name(draft, match[1], match[2], match[3])
+            # A pin without a build (pytorch=2.1) in a hand-written file is a wish, not what is installed.
+            draft.package(name, match[2] if match[3] or "==" in line else "", numbers[index])
+            found[name] = match[2]
+    if complete:
+        _close(draft, found, None)
+
+
+def _json_list(draft: Draft, lines: Sequence[str], numbers: Sequence[int]) -> None:
+    pair = re.compile(rf'"name":\s*"({_NAME})"[^{{}}]{{0,200}}?"version":\s*"({_VERSION})"')
+    text = "\n".join(lines)
+    found: dict[str, str | None] = {}
+    if not re.search(r"\[\s*\{", text):
+        return
+    at = 0
+    counted = 0
+    for match in pair.finditer(text):
+        counted += text.count("\n", at, match.start())
+        at = match.start()
+        draft.package(match[1], match[2], numbers[counted])
+        found[normalise_name(match[1])] = match[2]
+    _close(draft, found, None)

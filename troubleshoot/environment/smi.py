@@ -1,0 +1,132 @@
+"""What nvidia-smi, rocm-smi and rocminfo print."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from troubleshoot.environment.draft import Draft
+from troubleshoot.environment.hardware import accelerator_named, find_gpu
+from troubleshoot.environment.model import Accelerator
+
+
+def parse_smi(draft: Draft, lines: Sequence[str], numbers: Sequence[int], text: str) -> None:
+    """Read the tables into ``draft``. The table of nvidia-smi shows every device, so no other is there."""
+    if "NVIDIA-SMI" in text:
+        _nvidia_table(draft, lines, numbers)
+    elif "(UUID: " in text and "PyTorch version" not in text:
+        _nvidia_list(draft, lines, numbers)
+    if "memory.total" in text or ("MiB" in text and re.search(r"(?m)^.{3,60}, \d+ MiB", text)):
+        _nvidia_csv(draft, lines, numbers)
+    if "gfx" in text and (
+        "rocminfo" in text.lower() or "Marketing Name" in text or "GFX Version" in text or "Card Series" in text or "Card series" in text
+    ):
+        _rocm(draft, lines, numbers)
+
+
+# "Off" and "On" are the persistence mode, the others the driver model of Windows.
+_ROW = re.compile(
+    r"^\s*\|?\s*(?P<index>\d+)\s+(?P<name>\S.*?)\s+(?:On|Off|WDDM|TCC|MCDM|N/A|Disabled|Enabled)\s*\|\s*(?P<bus>(?:[0-9A-Fa-f]{4,8}:)?[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.\d|N/A)"
+)
+_MEMORY = re.compile(r"(\d+|N/A)\s*(?:MiB|MB)?\s*/\s*(\d+)\s*(?:MiB|MB)")
+_HEADER = re.compile(r"Driver Version:\s*([\d.]+)")
+_CUDA = re.compile(r"CUDA (?:UMD )?Version:\s*([\d.]+)")
+
+
+def _nvidia_table(draft: Draft, lines: Sequence[str], numbers: Sequence[int]) -> None:
+    seen: set[str] = set()
+    for index, line in enumerate(lines):
+        if "Driver Version:" in line or "NVIDIA-SMI" in line or "KMD Version" in line:
+            driver = _HEADER.search(line) or re.search(r"KMD Version:\s*([\d.]+)", line)
+            cuda = _CUDA.search(line)
+            draft.detail("driver", driver[1] if driver else None)
+            draft.detail("driver.cuda", cuda[1] if cuda else None)
+            if "has failed" not in line and "couldn't" not in line:
+                draft.closed_accelerators = True
+            continue
+        row = _ROW.match(line)
+        if not row:
+            continue
+        key = f"{row['index']} {row['bus']}"
+        if key in seen:
+            continue
+        seen.add(key)
+        memory = None
+        for below in lines[index + 1 : index + 3]:
+            sizes = _MEMORY.search(below)
+            if sizes:
+                memory = round(int(sizes[2]) / 1024, 1)
+                break
+        draft.accelerator(accelerator_named(row["name"], draft.source, memory=memory, line=numbers[index]))
+
+
+def _nvidia_list(draft: Draft, lines: Sequence[str], numbers: Sequence[int]) -> None:
+    pattern = re.compile(r"^\s*GPU (\d+): (.+?) \(UUID: GPU-")
+    for index, line in enumerate(lines):
+        match = pattern.match(line)
+        if match:
+            draft.accelerator(accelerator_named(match[2], draft.source, line=numbers[index]))
+            draft.closed_accelerators = True
+
+
+def parse_query(draft: Draft, output: str, line: int | None) -> None:
+    """Read ``nvidia-smi --query-gpu=name,memory.total,driver_version --format=csv,noheader``; anything else (no such command) says nothing."""
+    for row in output.splitlines():
+        fields = [field.strip() for field in row.split(",")]
+        if len(fields) == 3 and fields[1].endswith("MiB") and fields[1].split()[0].isdigit():
+            draft.accelerator(accelerator_named(fields[0], draft.source, memory=round(int(fields[1].split()[0]) / 1024, 1), line=line))
+            draft.detail("driver", fields[2])
+            draft.closed_accelerators = True
+
+
+def _nvidia_csv(draft: Draft, lines: Sequence[str], numbers: Sequence[int]) -> None:
+    """``nvidia-smi --query-gpu=name,memory.total --format=csv``: the columns are taken for what they look like."""
+    if draft.accelerators:
+        return
+    for index, line in enumerate(lines):
+        fields = [field.strip() for field in line.split(",")]
+        if len(fields) < 2:
+            continue
+        named = next((field for field in fields if find_gpu(field) is not None and re.search(r"[A-Za-z]", field)), None)
+        sizes = [int(field.split()[0]) for field in fields if re.fullmatch(r"\d+ MiB", field)]
+        if named and sizes:
+            draft.accelerator(accelerator_named(named, draft.source, memory=round(max(sizes) / 1024, 1), line=numbers[index]))
+            draft.closed_accelerators = True
+
+
+def _rocm(draft: Draft, lines: Sequence[str], numbers: Sequence[int]) -> None:
+    """rocminfo: agents with ``Name: gfx90a`` and ``Marketing Name``; rocm-smi: ``GPU[0] : Card Series: ...`` and ``GFX Version: gfx942``."""
+    from troubleshoot.environment import gpus
+
+    marketing: str | None = None
+    pending: tuple[str, int] | None = None
+
+    def add(target: str, name: str | None, line: int) -> None:
+        known = find_gpu(name) if name else None
+        draft.accelerator(
+            Accelerator(
+                name or target, "rocm", draft.source, architecture=gpus.GFX.get(target), memory=known.memory if known else None, line=line
+            )
+        )
+        draft.closed_accelerators = True
+
+    cards: dict[str, dict[str, tuple[str, int]]] = {}
+    for index, line in enumerate(lines):
+        card = re.match(r"^\s*GPU\[(\d+)\]\s*:\s*(Card [Ss]eries|Card [Mm]odel|GFX Version)\s*:\s*(.+?)\s*$", line)
+        if card:
+            cards.setdefault(card[1], {})[card[2].lower()] = (card[3], numbers[index])
+            continue
+        name = re.match(r"^\s*Name:\s+(gfx[0-9a-f]+)\s*$", line)
+        if name:
+            pending = (name[1], numbers[index])
+            continue
+        called = re.match(r"^\s*Marketing Name:\s*(.*?)\s*$", line)
+        if called and pending:
+            marketing = called[1] or None
+            add(pending[0], marketing, pending[1])
+            pending = None
+    for facts in cards.values():
+        target, line_of = facts.get("gfx version", ("", 0))
+        series = facts.get("card series", ("", 0))
+        if target or series[0]:
+            add(target, series[0] or None, line_of or series[1])
