@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from troubleshoot.errors import KnowledgeError, KnowledgeProblem, UnknownIssueError
-from troubleshoot.knowledge.compiled import FORMAT, Index
+from troubleshoot.knowledge.compiled import FORMAT, GRAM, Index
 from troubleshoot.knowledge.schema import Causes, Entry, OutOfScope
 
 _INDEX = msgspec.json.Decoder(Index)
@@ -101,6 +101,26 @@ class KnowledgeBase:
             numbers = keys.get(word)
             if numbers:
                 found.update(numbers)
+        return sorted(found)
+
+    @cached_property
+    def _words(self) -> dict[int, list[str]]:
+        words: dict[int, list[str]] = {}
+        for word, numbers in self.index.keys.items():
+            for number in numbers:
+                words.setdefault(number, []).append(word)
+        return words
+
+    def words_of(self, pattern: int) -> list[str]:
+        """Return the index words of a pattern; empty for one that has none."""
+        return self._words.get(pattern, [])
+
+    def joined_candidates(self, joined: str) -> list[int]:
+        """Return the numbers of the templates that may match a lowered text without blanks."""
+        grams = self.index.grams
+        found: set[int] = set()
+        for gram in {joined[index : index + GRAM] for index in range(len(joined) - GRAM + 1)} & grams.keys():
+            found.update(grams[gram])
         return sorted(found)
 
     def _line(self, place: tuple[int, int]) -> memoryview:

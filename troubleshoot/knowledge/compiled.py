@@ -17,7 +17,10 @@ from troubleshoot.knowledge.schema import Causes
 from troubleshoot.knowledge.templates import TemplateError, key_words, parse_template
 
 #: Raised whenever the layout changes, so that an older cache is not read.
-FORMAT = 3
+FORMAT = 4
+
+#: Length of the pieces that index the templates for text without blanks.
+GRAM = 8
 
 #: An owner that starts so is a group of kb/out-of-scope.yaml, not an entry.
 SCOPE_OWNER = "out-of-scope:"
@@ -26,13 +29,14 @@ SCOPE_OWNER = "out-of-scope:"
 class Index(msgspec.Struct, frozen=True):
     """The first line. ``patterns`` are (kind, text, owners); kind is "t" for a template, "p" for a phrase.
 
-    ``keys`` leads from a word to patterns that cannot match without it (or one of its alternatives); ``always`` lists patterns
-    that have no word. ``ids``, ``causes`` and ``scope`` are (offset, length) of lines, offsets counting from the end of the first line.
+    ``keys`` leads from a word to patterns that cannot match without it (or one of its alternatives); ``grams`` does the same with
+    pieces of GRAM characters for text without blanks; ``always`` lists patterns that have no word. ``ids``, ``causes`` and ``scope`` are (offset, length) of lines, offsets counting from the end of the first line.
     """
 
     format: int
     version: str
     keys: dict[str, list[int]]
+    grams: dict[str, list[int]]
     always: list[int]
     patterns: list[tuple[str, str, list[str]]]
     ids: dict[str, tuple[int, int]]
@@ -69,6 +73,7 @@ def compile_base(collected: Collected, stamps: list[list[object]]) -> bytes:
         format=FORMAT,
         version=hashlib.sha256(body).hexdigest()[:12],
         keys=keys,
+        grams=_grams(patterns),
         always=always,
         patterns=patterns,
         ids=ids,
@@ -120,3 +125,20 @@ def _keys(patterns: list[tuple[str, str, list[str]]]) -> tuple[dict[str, list[in
         for word in best:
             keys.setdefault(word, []).append(index)
     return keys, always
+
+
+def _grams(patterns: list[tuple[str, str, list[str]]]) -> dict[str, list[int]]:
+    """Choose for each literal piece of a template the window of GRAM characters that is rarest over all templates."""
+    probes = {number: joined_probes(text) for number, (kind, text, _) in enumerate(patterns) if kind == "t"}
+    frequency = Counter(window for pieces in probes.values() for piece in pieces for window in set(_windows(piece)))
+    grams: dict[str, list[int]] = {}
+    for number, pieces in probes.items():
+        for piece in pieces:
+            windows = _windows(piece)
+            if windows:
+                grams.setdefault(min(windows, key=lambda window: frequency[window]), []).append(number)
+    return grams
+
+
+def _windows(piece: str) -> list[str]:
+    return [piece[index : index + GRAM] for index in range(len(piece) - GRAM + 1)]

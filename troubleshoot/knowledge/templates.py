@@ -342,3 +342,28 @@ def _whole_words(text: str, cut_left: bool, cut_right: bool) -> list[str]:
         if not (cut_left and match.start() == 0) and not (cut_right and match.end() == len(lowered))
         for part in _PART.findall(match[0])
     ]
+
+
+def joined_probes(text: str) -> tuple[str, ...]:
+    """Return pieces without blanks of which every match over text without blanks holds one: the longest literal, or one of each branch.
+
+    Empty for a template without a literal long enough to be told by.
+    """
+    nodes = parse_template(text)
+    longest = _longest_literal(nodes)
+    if len(longest) >= _PROBE:
+        return (longest,)
+    for node in nodes:
+        if isinstance(node, Choice):
+            pieces = [_longest_literal(branch) for branch in node.branches]
+            if all(len(piece) >= _PROBE for piece in pieces):
+                return tuple(pieces)
+    return ()
+
+
+#: The shortest literal, without blanks, that is told by its pieces.
+_PROBE = 8
+
+
+def _longest_literal(nodes: tuple[Node, ...]) -> str:
+    return max((_collapse(node.text).replace(" ", "") for node in nodes if isinstance(node, Literal)), key=len, default="")

@@ -1,0 +1,273 @@
+"""Report and Environment become Facts: normalised observations in a closed vocabulary (docs/writing-entries.md lists it).
+
+A fact that nobody stated is unknown, never false. Facts that belong to one failure (its exception, operation, library) are kept by
+:class:`FailureFacts`; what a message's holes caught is added per candidate by the matching.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from troubleshoot.environment.model import Accelerator, Environment, Package
+from troubleshoot.report.model import Failure, Frame, Report
+from troubleshoot.report.places import locate
+
+#: The facts that a condition may name. A name that ends with a dot is a prefix.
+VOCABULARY = frozenset({
+    "exception", "op", "library", "dtype.", "device.", "name.", "number.", "version.", "text.",
+    "gpu.name", "gpu.capability", "gpu.architecture", "gpu.memory", "gpu.count",
+    "support.float16", "support.bfloat16", "support.float8", "support.float4",
+    "package.", "python", "os", "cuda", "rocm", "driver", "torch.build",
+    "quantization", "attention", "autocast", "launcher", "device-map", "phase", "model", "flag.",
+})  # fmt: skip
+
+#: The dtype that stands for each fact ``support.*`` in the hardware table.
+_SUPPORT = {"float16": "float16", "bfloat16": "bfloat16", "float8": "float8_e4m3fn", "float4": "float4_e2m1fn_x2"}
+
+#: ``F.layer_norm(``, ``torch.baddbmm(``, ``torch.nn.functional.linear(`` in the code of a frame
+_CALL = re.compile(r"\b(?:F|torch|nn\.functional|torch\.nn\.functional|torch\._C\._nn|_VF)\.([a-z][a-z0-9_]+)\(")
+
+#: torch/nn/modules/FILE.py -> operation
+_MODULE_OPS = {"linear": "linear", "conv": "conv", "normalization": "norm", "batchnorm": "batch_norm", "sparse": "embedding", "rnn": "rnn"}
+
+#: module attributes of kinds that are handed on under the same name
+_SAME_NAME = {
+    "quantization": "quantization", "attention": "attention", "autocast": "autocast", "launcher": "launcher",
+    "device_map": "device-map", "phase": "phase", "model": "model", "python": "python", "os": "os",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One observation: its value in canonical spelling, where it comes from, and the line of the report (None: not from the report)."""
+
+    value: str
+    source: str
+    line: int | None = None
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class FailureFacts:
+    """What one failure shows by itself."""
+
+    failure: Failure
+
+    @cached_property
+    def frames(self) -> tuple[Frame, ...]:
+        """All frames of the chain."""
+        return self.failure.frames
+
+    @property
+    def complete(self) -> bool:
+        """Tell whether the root's traceback is whole, so that a frame which is not there was not passed."""
+        return self.failure.root.complete
+
+    @cached_property
+    def paths(self) -> tuple[str, ...]:
+        """The frames' files with forward slashes."""
+        return tuple(frame.path for frame in self.frames)
+
+    @cached_property
+    def facts(self) -> dict[str, tuple[Fact, ...]]:
+        """``exception``, ``op`` and ``library``."""
+        found: dict[str, tuple[Fact, ...]] = {}
+        root = self.failure.root
+        if root.name:
+            found["exception"] = (Fact(root.name, "report", root.line),)
+        operations = _operations(root.frames)
+        if operations:
+            found["op"] = tuple(Fact(name, "report", line) for name, line in operations.items())
+        libraries = _libraries(root.frames)
+        if libraries:
+            found["library"] = tuple(libraries)
+        return found
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Everything that is known, by fact name."""
+
+    report: Report
+    environment: Environment
+    stated: dict[str, tuple[Fact, ...]] = field(default_factory=dict)
+
+    def get(self, name: str) -> tuple[Fact, ...]:
+        """Return what is known of a fact that belongs to the whole report; an empty tuple where nothing is."""
+        found = self.stated.get(name)
+        if found is not None:
+            return found
+        if name.startswith("support."):
+            return self.support(name.removeprefix("support."))
+        return ()
+
+    def package(self, name: str) -> Package | None:
+        """Return what is known of a distribution."""
+        return self.environment.package(name)
+
+    def support(self, dtype: str) -> tuple[Fact, ...]:
+        """Return how the user's device supports a dtype: native, slow, emulated or none; unknown without a device."""
+        if dtype not in _SUPPORT:
+            return ()
+        from troubleshoot.environment.support import support
+
+        device: Accelerator | str | None = None
+        source, line = self.environment.source, None
+        if self.environment.accelerators:
+            device = self.environment.accelerators[0]
+            source, line = device.source, device.line
+        elif self.on_cpu:
+            device = "cpu"
+        if device is None:
+            return ()
+        answer = support(device, _SUPPORT[dtype])
+        if answer.state == "unknown":
+            return ()
+        name = device if isinstance(device, str) else device.name
+        return (Fact(answer.state, source, line, f"{name}: {dtype} is {answer.state}"),)
+
+    @property
+    def on_cpu(self) -> bool:
+        """Tell whether the program is known to run on the CPU alone."""
+        kinds = self.stated.get("device.kind", ())
+        return bool(kinds) and all(kind.value == "cpu" for kind in kinds)
+
+
+def collect_facts(report: Report, environment: Environment, answers: dict[str, str] | None = None) -> Facts:
+    """Bring a report, an environment and the user's answers to facts. An answer outranks everything else."""
+    stated: dict[str, list[Fact]] = {}
+
+    def add(name: str, value: str, source: str, line: int | None = None, text: str = "") -> None:
+        facts = stated.setdefault(name, [])
+        if all(fact.value != value for fact in facts):
+            facts.append(Fact(value, source, line, text))
+
+    for mention in report.mentions:
+        kind = mention.kind
+        if kind in _SAME_NAME:
+            add(_SAME_NAME[kind], mention.value, "report", mention.line, mention.text)
+        elif kind in ("dtype", "device"):
+            add(f"{kind}.{mention.name}", mention.value, "report", mention.line, mention.text)
+        elif kind == "flag":
+            add(f"flag.{mention.name}", mention.value, "report", mention.line, mention.text)
+        elif kind == "cuda":
+            add(mention.name, mention.value, "report", mention.line, mention.text)
+    _add_environment(environment, add)
+    for name, value in (answers or {}).items():
+        if not name.startswith("package."):
+            stated[name] = [Fact(value, "answer")]
+    _add_device_kind(environment, stated)
+    return Facts(report, environment, {name: tuple(facts) for name, facts in stated.items()})
+
+
+def _add_environment(environment: Environment, add: object) -> None:
+    assert callable(add)
+    if environment.python:
+        add("python", environment.python, environment.source)
+    if environment.os:
+        add("os", environment.os, environment.source)
+    for name in ("cuda", "rocm", "driver"):
+        if name in environment.details:
+            add(name, environment.details[name], environment.source)
+    if "torch.cuda" in environment.details:
+        add("torch.build", environment.details["torch.cuda"], environment.source)
+    elif environment.details.get("torch.hip"):
+        add("torch.build", "rocm", environment.source)
+    for one in environment.accelerators[:1]:
+        add("gpu.name", one.name, one.source, one.line)
+        if one.capability:
+            add("gpu.capability", f"{one.capability[0]}.{one.capability[1]}", one.source, one.line)
+        if one.architecture:
+            add("gpu.architecture", one.architecture, one.source, one.line)
+        if one.memory:
+            add("gpu.memory", f"{one.memory:g}", one.source, one.line)
+    if environment.accelerators:
+        add("gpu.count", str(sum(one.count for one in environment.accelerators)), environment.source)
+
+
+def _add_device_kind(environment: Environment, stated: dict[str, list[Fact]]) -> None:
+    """Where the program runs: an accelerator that is known, else what was asked for, else nothing."""
+    if "device.kind" in stated:
+        return
+    if environment.accelerators:
+        one = environment.accelerators[0]
+        stated["device.kind"] = [Fact(one.kind, one.source, one.line, one.name)]
+    elif "device.requested" in stated:
+        stated["device.kind"] = list(stated["device.requested"])
+    elif environment.closed_accelerators:
+        stated["device.kind"] = [Fact("cpu", environment.source, None, "no accelerator")]
+
+
+def _operations(frames: tuple[Frame, ...]) -> dict[str, int]:
+    """Return the torch operations named by the innermost frames, the deepest first, with their lines in the report."""
+    found: dict[str, int] = {}
+    for frame in reversed(frames[-6:]):
+        path = frame.path
+        owner, short = locate(path)
+        if owner == "torch" and short.endswith("nn/functional.py") and frame.function:
+            found.setdefault(frame.function, frame.at)
+        elif owner == "torch" and "nn/modules/" in short:
+            operation = _MODULE_OPS.get(short.rpartition("/")[2].removesuffix(".py"))
+            if operation:
+                found.setdefault(operation, frame.at)
+        if frame.code:
+            for match in _CALL.finditer(frame.code):
+                found.setdefault(match[1], frame.at)
+    return found
+
+
+def _libraries(frames: tuple[Frame, ...]) -> list[Fact]:
+    """Return the third-party packages of the frames above torch, the deepest first."""
+    found: dict[str, Fact] = {}
+    for frame in reversed(frames):
+        owner, _ = locate(frame.path)
+        if owner not in ("user", "python", "torch", "functorch") and owner not in found:
+            found[owner] = Fact(owner, "report", frame.at)
+    return list(found.values())
+
+
+def environment_of(report: Report) -> Environment:
+    """Return what a report says about packages and accelerators outside of listings: versions, GPU names, packages seen in frames."""
+    packages: dict[str, Package] = {}
+    for failure in report.failures:
+        for frame in failure.frames:
+            owner, _ = locate(frame.path)
+            if owner not in ("user", "python") and owner not in packages:
+                packages[owner] = Package(owner.replace("_", "-"), "", "inferred", frame.at)
+    found = {package.name: package for package in packages.values()}
+    accelerators: list[Accelerator] = []
+    python = system = None
+    for mention in report.mentions:
+        if mention.kind == "package":
+            known = found.get(mention.name)
+            if known is None or not known.version:
+                version = None if mention.value == "absent" else mention.value
+                if not (known is not None and version is None):
+                    found[mention.name] = Package(mention.name, version, "report", mention.line)
+        elif mention.kind == "gpu":
+            _add_gpu(accelerators, mention.value, mention.line)
+        elif mention.kind == "python" and python is None:
+            python = mention.value
+        elif mention.kind == "os" and system is None:
+            system = mention.value
+        elif mention.kind == "capability" and accelerators:
+            _add_capability(accelerators, mention.value)
+    return Environment(tuple(found.values()), tuple(accelerators), python, system, source="report")
+
+
+def _add_gpu(accelerators: list[Accelerator], text: str, line: int) -> None:
+    from troubleshoot.environment.hardware import accelerator_named
+
+    one = accelerator_named(text, "report", line=line)
+    if one.capability is None and one.architecture is None and one.kind == "cuda":
+        return
+    if all(one.name != other.name and (one.capability, one.kind) != (other.capability, other.kind) for other in accelerators):
+        accelerators.append(one)
+
+
+def _add_capability(accelerators: list[Accelerator], text: str) -> None:
+    major, _, minor = text.partition(".")
+    if accelerators[0].capability is None and major.isdigit() and minor.isdigit():
+        accelerators[0] = replace(accelerators[0], capability=(int(major), int(minor)))

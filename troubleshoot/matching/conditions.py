@@ -1,0 +1,220 @@
+"""Holding conditions against facts: true, false or unknown, with what was seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from troubleshoot.evidence import Fact, Facts, FailureFacts
+from troubleshoot.knowledge.phrases import Sentence, parse_phrase
+from troubleshoot.knowledge.schema import Condition, FramePattern
+from troubleshoot.report.model import Frame
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The state of a condition: True, False, or None for unknown; ``text`` says what was seen, ``line`` where in the report."""
+
+    state: bool | None
+    text: str = ""
+    line: int | None = None
+
+
+UNKNOWN = Outcome(None)
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a candidate's conditions are held against: all facts, one failure (None for symptoms), and what its message's holes caught."""
+
+    facts: Facts
+    failure: FailureFacts | None = None
+    bindings: dict[str, str] = field(default_factory=dict)
+    line: int | None = None
+    sentences: Callable[[], list[Sentence]] = list
+
+    def values(self, name: str) -> tuple[Fact, ...]:
+        """Return what is known of a fact, the most specific source first. A user's answer outranks what the message caught."""
+        stated = self.facts.get(name)
+        if stated and stated[0].source == "answer":
+            return stated
+        if name in self.bindings:
+            return (Fact(self.bindings[name], "report", self.line),)
+        if self.failure is not None:
+            found = self.failure.facts.get(name)
+            if found:
+                return found
+        return stated
+
+
+def evaluate(condition: Condition, context: Context) -> Outcome:
+    """Hold a condition against the context."""
+    if condition.any:
+        return _any([evaluate(one, context) for one in condition.any])
+    if condition.all:
+        return _all([evaluate(one, context) for one in condition.all])
+    if condition.none:
+        return _negate(_any([evaluate(one, context) for one in condition.none]))
+    if condition.frame is not None or (condition.fact is None and (condition.function or condition.code)):
+        return _frame(FramePattern(file=condition.frame, function=condition.function, code=condition.code), context)
+    if condition.text is not None:
+        return _text(condition.text, context)
+    if condition.fact is None:
+        return UNKNOWN
+    if condition.fact.startswith("package."):
+        return _package(condition, condition.fact.removeprefix("package."), context)
+    return _fact(condition, context)
+
+
+def _any(outcomes: list[Outcome]) -> Outcome:
+    for outcome in outcomes:
+        if outcome.state:
+            return outcome
+    if all(outcome.state is False for outcome in outcomes):
+        return outcomes[0] if outcomes else UNKNOWN
+    return UNKNOWN
+
+
+def _all(outcomes: list[Outcome]) -> Outcome:
+    for outcome in outcomes:
+        if outcome.state is False:
+            return outcome
+    if all(outcome.state for outcome in outcomes):
+        return outcomes[0]
+    return UNKNOWN
+
+
+def _negate(outcome: Outcome) -> Outcome:
+    return outcome if outcome.state is None else Outcome(not outcome.state, outcome.text, outcome.line)
+
+
+def frame_matches(pattern: FramePattern, frame: Frame) -> bool:
+    """Tell whether a frame fits: part of its path at a directory border, its function, a part of its code."""
+    if pattern.file is not None and not path_contains(frame.path, pattern.file):
+        return False
+    if pattern.function is not None and (frame.function or "").rpartition(".")[2] != pattern.function:
+        return False
+    return pattern.code is None or (frame.code is not None and _squeezed(pattern.code) in _squeezed(frame.code))
+
+
+def path_contains(path: str, part: str) -> bool:
+    """Tell whether ``part`` occurs in a path, beginning at a directory: ``peft/`` is in ``/x/peft/a.py``, not in ``/x/mypeft/a.py``."""
+    start = path.find(part)
+    while start >= 0:
+        if start == 0 or path[start - 1] == "/":
+            return True
+        start = path.find(part, start + 1)
+    return False
+
+
+def _squeezed(code: str) -> str:
+    return "".join(code.split())
+
+
+def _frame(pattern: FramePattern, context: Context) -> Outcome:
+    failure = context.failure
+    if failure is None or not failure.frames:
+        return UNKNOWN
+    code_missing = False
+    for frame in failure.frames:
+        if frame_matches(pattern, frame):
+            where = frame.path.rpartition("/")[2]
+            return Outcome(True, f"{where}{f', in {frame.function}' if frame.function else ''}", frame.at)
+        if pattern.code is not None and frame.code is None and frame_matches(FramePattern(pattern.file, pattern.function), frame):
+            code_missing = True
+    if failure.complete and not code_missing:
+        return Outcome(False, f"no frame in {pattern.file or pattern.function or pattern.code}")
+    return UNKNOWN
+
+
+def _text(phrases: str | tuple[str, ...], context: Context) -> Outcome:
+    for phrase in (phrases,) if isinstance(phrases, str) else phrases:
+        parsed = parse_phrase(phrase)
+        for sentence in context.sentences():
+            if parsed.holds(sentence):
+                return Outcome(True, sentence.text, sentence.line)
+    return UNKNOWN
+
+
+def _package(condition: Condition, name: str, context: Context) -> Outcome:
+    package = context.facts.package(name)
+    if package is None:
+        return UNKNOWN
+    label = f"{name} is absent" if package.absent else f"{name} {package.version}".rstrip()
+    wanted = condition.is_ if isinstance(condition.is_, list | tuple) else [condition.is_]
+    if condition.in_ is not None:
+        if package.version is None:
+            return Outcome(False, label, package.line)
+        if not package.version:
+            return UNKNOWN
+        inside = _in_specifier(package.version, condition.in_)
+        return UNKNOWN if inside is None else Outcome(inside, label, package.line)
+    state = "absent" if package.absent else "present"
+    if condition.is_ is not None:
+        return Outcome(state in wanted or package.version in wanted, label, package.line)
+    if condition.not_ is not None:
+        unwanted = condition.not_ if isinstance(condition.not_, list | tuple) else [condition.not_]
+        return Outcome(state not in unwanted and package.version not in unwanted, label, package.line)
+    return Outcome(not package.absent, label, package.line)
+
+
+def _in_specifier(version: str, specifier: str) -> bool | None:
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet
+    from packaging.version import InvalidVersion, Version
+
+    try:
+        return SpecifierSet(specifier).contains(Version(Version(version).public), prereleases=True)
+    except (InvalidSpecifier, InvalidVersion):
+        return None
+
+
+def _fact(condition: Condition, context: Context) -> Outcome:
+    assert condition.fact is not None
+    facts = context.values(condition.fact)
+    if not facts:
+        return UNKNOWN
+    name = condition.fact
+    if condition.is_ is not None:
+        wanted = _listed(condition.is_)
+        for fact in facts:
+            if _canonical(fact.value) in wanted:
+                return Outcome(True, _label(name, fact), fact.line)
+        return Outcome(False, _label(name, facts[0]), facts[0].line)
+    if condition.not_ is not None:
+        unwanted = _listed(condition.not_)
+        for fact in facts:
+            if _canonical(fact.value) in unwanted:
+                return Outcome(False, _label(name, fact), fact.line)
+        return Outcome(True, _label(name, facts[0]), facts[0].line)
+    if condition.contains is not None:
+        for fact in facts:
+            if condition.contains.lower() in fact.value.lower():
+                return Outcome(True, _label(name, fact), fact.line)
+        return Outcome(False, _label(name, facts[0]), facts[0].line)
+    if condition.in_ is not None:
+        inside = _in_specifier(facts[0].value, condition.in_)
+        return UNKNOWN if inside is None else Outcome(inside, _label(name, facts[0]), facts[0].line)
+    if condition.at_least is not None or condition.below is not None:
+        return _number(condition, facts[0], name)
+    return Outcome(True, _label(name, facts[0]), facts[0].line)
+
+
+def _number(condition: Condition, fact: Fact, name: str) -> Outcome:
+    try:
+        value = float(fact.value)
+    except ValueError:
+        return UNKNOWN
+    holds = (condition.at_least is None or value >= condition.at_least) and (condition.below is None or value < condition.below)
+    return Outcome(holds, _label(name, fact), fact.line)
+
+
+def _listed(value: object) -> set[str]:
+    return {_canonical(str(one)) for one in value} if isinstance(value, list | tuple) else {_canonical(str(value))}
+
+
+def _canonical(value: str) -> str:
+    return value.strip().lower()
+
+
+def _label(name: str, fact: Fact) -> str:
+    return fact.text or f"{name} = {fact.value}"

@@ -1,0 +1,193 @@
+"""Finding which templates and phrases of the knowledge base occur in a report.
+
+Words of the report lead through the index to the few patterns that may match; only these are tried. A first attempt runs over the text with
+white space collapsed; where no template fits, a second runs over the text without any, because terminals wrap inside words.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cached_property
+
+from troubleshoot.knowledge.base import KnowledgeBase
+from troubleshoot.knowledge.phrases import Sentence, parse_phrase, sentences, tokens
+from troubleshoot.knowledge.templates import Captured, Template, compile_template
+from troubleshoot.report.model import Report
+
+#: Texts longer than this are searched around the index words alone.
+_WINDOWED = 20_000
+_BEFORE, _AFTER = 1_200, 2_400
+#: Occurrences of one pattern that are looked at.
+_MOST_HITS = 12
+_MOST_WINDOWS = 60
+#: A terminal's width breaks a paste, not a log of this length.
+_LONGEST_JOINED = 200_000
+#: Lines longer than this carry data.
+_LONGEST_LINE = 20_000
+
+
+@dataclass(frozen=True)
+class Hit:
+    """One occurrence of a pattern: its number in the index, the line of the report, and what its holes caught (empty for phrases)."""
+
+    pattern: int
+    line: int
+    captured: tuple[Captured, ...]
+    text: str
+
+
+class SearchText:
+    """A report's text prepared for searching, with the way back to line numbers."""
+
+    def __init__(self, report: Report) -> None:
+        """Collapse white space; messages that the lines show only wrapped or boxed are appended as they were read."""
+        parts: list[str] = []
+        numbers: list[int] = []
+        for line, number in zip(report.lines, report.numbers, strict=True):
+            collapsed = " ".join(line[:_LONGEST_LINE].split())
+            if collapsed:
+                parts.append(collapsed)
+                numbers.append(number)
+        text = " ".join(parts)
+        for failure in report.failures:
+            for one in failure.exceptions:
+                message = " ".join(one.message[:4000].split())
+                if message and message not in text:
+                    parts.append(message)
+                    numbers.append(one.line)
+                    text = f"{text} {message}"
+        self.parts = parts
+        self.numbers = numbers
+        self.original = text
+        self.lowered = _lower(text)
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """Offset of each part in the text."""
+        starts: list[int] = []
+        offset = 0
+        for part in self.parts:
+            starts.append(offset)
+            offset += len(part) + 1
+        return starts
+
+    def line_at(self, offset: int) -> int:
+        """Return the report's line at an offset of the text."""
+        return self.numbers[max(0, bisect_right(self.starts, offset) - 1)]
+
+    def part_at(self, offset: int) -> str:
+        """Return the text of the line at an offset."""
+        return self.parts[max(0, bisect_right(self.starts, offset) - 1)]
+
+    @cached_property
+    def words(self) -> set[str]:
+        """The words that lead into the index."""
+        return tokens(self.lowered)
+
+    @cached_property
+    def joined(self) -> tuple[str, str, list[int]]:
+        """The text without blanks: original, lowered, and for each part its offset."""
+        starts: list[int] = []
+        pieces: list[str] = []
+        offset = 0
+        for part in self.parts:
+            piece = part.replace(" ", "")
+            starts.append(offset)
+            pieces.append(piece)
+            offset += len(piece)
+        original = "".join(pieces)
+        return original, _lower(original), starts
+
+
+def _lower(text: str) -> str:
+    lowered = text.lower()
+    if len(lowered) == len(text):
+        return lowered
+    # A few characters change their length in lower case; offsets must stay the same.
+    return "".join(char.lower() if len(char.lower()) == 1 else char for char in text)
+
+
+def search_templates(text: SearchText, base: KnowledgeBase) -> list[Hit]:
+    """Return the occurrences of the base's templates, in the order of the patterns; of wrapped ones where nothing else fits."""
+    if not text.original:
+        return []
+    patterns = base.index.patterns
+    candidates = base.candidates(text.words)
+    hits: list[Hit] = []
+    for number in candidates:
+        kind, template, _ = patterns[number]
+        if kind == "t":
+            hits.extend(_find(number, compile_template(template), text, base))
+    return hits or _search_joined(text, base)
+
+
+def _find(number: int, template: Template, text: SearchText, base: KnowledgeBase) -> list[Hit]:
+    hits: list[Hit] = []
+    for start, end in _windows(number, text, base):
+        position = start
+        while len(hits) < _MOST_HITS:
+            match = template.search(text.lowered, text.original, position, end)
+            if match is None:
+                break
+            hits.append(Hit(number, text.line_at(match.start), match.captured, text.part_at(match.start)))
+            position = max(match.end, position + 1)
+    return hits
+
+
+def _windows(number: int, text: SearchText, base: KnowledgeBase) -> list[tuple[int, int]]:
+    """Return the stretches in which a pattern can occur: the whole of a short text, else around its index words."""
+    length = len(text.lowered)
+    words = base.words_of(number)
+    if length <= _WINDOWED or not words:
+        return [(0, length)]
+    windows: list[tuple[int, int]] = []
+    for word in words:
+        position = text.lowered.find(word)
+        while position >= 0 and len(windows) < _MOST_WINDOWS:
+            windows.append((max(0, position - _BEFORE), min(length, position + _AFTER)))
+            position = text.lowered.find(word, position + _AFTER)
+    return windows
+
+
+def _search_joined(text: SearchText, base: KnowledgeBase) -> list[Hit]:
+    """Search the text without blanks for the templates of which a long enough piece occurs in it."""
+    if len(text.lowered) > _LONGEST_JOINED:
+        return []
+    original, lowered, starts = text.joined
+    hits: list[Hit] = []
+    for number in base.joined_candidates(lowered):
+        template = compile_template(base.index.patterns[number][1], False)
+        match = template.search(lowered, original)
+        if match is not None:
+            part = max(0, bisect_right(starts, match.start) - 1)
+            hits.append(Hit(number, text.numbers[part], match.captured, text.parts[part]))
+    return hits
+
+
+def search_phrases(text: SearchText, found: list[Sentence], base: KnowledgeBase) -> list[Hit]:
+    """Return the occurrences of the base's phrases among the sentences."""
+    patterns = base.index.patterns
+    hits: list[Hit] = []
+    for number in base.candidates(text.words):
+        kind, phrase, _ = patterns[number]
+        if kind != "p":
+            continue
+        parsed = parse_phrase(phrase)
+        for sentence in found:
+            if parsed.holds(sentence):
+                hits.append(Hit(number, sentence.line, (), sentence.text))
+                break
+    return hits
+
+
+def prose(report: Report) -> list[Sentence]:
+    """Return the sentences of a report that are not part of a traceback's frames: prose, log lines and messages."""
+    frames: set[int] = set()
+    for failure in report.failures:
+        for one in failure.exceptions:
+            if one.frames:
+                first = one.frames[0].at
+                frames.update(range(first, one.line))
+    lines = [(number, line) for line, number in zip(report.lines, report.numbers, strict=True) if number not in frames]
+    return sentences(lines)
