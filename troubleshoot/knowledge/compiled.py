@@ -14,7 +14,7 @@ import msgspec
 from troubleshoot.knowledge.collect import Collected
 from troubleshoot.knowledge.phrases import parse_phrase, phrase_keys
 from troubleshoot.knowledge.schema import Causes
-from troubleshoot.knowledge.templates import TemplateError, key_words, parse_template
+from troubleshoot.knowledge.templates import TemplateError, joined_probes, key_words, parse_template
 
 #: Raised whenever the layout changes, so that an older cache is not read.
 FORMAT = 4
@@ -30,7 +30,8 @@ class Index(msgspec.Struct, frozen=True):
     """The first line. ``patterns`` are (kind, text, owners); kind is "t" for a template, "p" for a phrase.
 
     ``keys`` leads from a word to patterns that cannot match without it (or one of its alternatives); ``grams`` does the same with
-    pieces of GRAM characters for text without blanks; ``always`` lists patterns that have no word. ``ids``, ``causes`` and ``scope`` are (offset, length) of lines, offsets counting from the end of the first line.
+    pieces of GRAM characters for text without blanks; ``always`` lists patterns that have no word. ``ids``, ``causes`` and ``scope``
+    are (offset, length) of lines, offsets counting from the end of the first line.
     """
 
     format: int
