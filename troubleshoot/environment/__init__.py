@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 from troubleshoot.environment.model import Accelerator, Environment, Package
 
 if TYPE_CHECKING:
+    from troubleshoot.environment.dtype_support import Support, support
     from troubleshoot.environment.exchange import ONE_LINE_PROBE, load_environment, to_json
     from troubleshoot.environment.foreign import deep_environment, foreign_environment
     from troubleshoot.environment.hardware import Gpu, accelerator_from_text, find_gpu
@@ -12,7 +13,6 @@ if TYPE_CHECKING:
     from troubleshoot.environment.locality import is_local
     from troubleshoot.environment.merging import merge
     from troubleshoot.environment.parse import parse_environment
-    from troubleshoot.environment.support import Support, support
 
 #: Where each name is defined; it is imported when it is first used.
 _HOMES = {
@@ -28,8 +28,8 @@ _HOMES = {
     "is_local": "locality",
     "merge": "merging",
     "parse_environment": "parse",
-    "Support": "support",
-    "support": "support",
+    "Support": "dtype_support",
+    "support": "dtype_support",
 }
 
 __all__ = [

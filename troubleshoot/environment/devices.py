@@ -12,6 +12,8 @@ from typing import Any
 from troubleshoot.environment.model import Accelerator
 
 _PROC = Path("/proc/driver/nvidia")
+#: NVIDIA, Windows' GPUs in WSL, Jetson, Intel and AMD, Ascend, Gaudi and TPU.
+_DEVICE_FILES = tuple(f"/dev/{name}" for name in ("nvidiactl", "dxg", "nvhost-gpu", "nvgpu", "dri", "kfd", "davinci_manager", "accel"))
 _KFD = Path("/sys/class/kfd/kfd/topology/nodes")
 
 
@@ -68,8 +70,9 @@ def local_accelerators(
     amd = _kfd_devices(kfd, environ)
     if amd is not None:
         return Found(amd, True, details, tuple(warnings))
-    # Without a driver there is no device that torch could use; Intel and other devices are not looked for, so the list stays open.
-    return Found((), devices is not None, details, tuple(warnings))
+    # Only where no device file of any vendor exists is it certain that there is nothing.
+    nothing = system == "linux" and not warnings and not any(Path(one).exists() for one in _DEVICE_FILES)
+    return Found((), nothing, details, tuple(warnings))
 
 
 def _pynvml() -> Any:
@@ -193,7 +196,7 @@ def visible_devices(devices: Sequence[Device], setting: str | None, *, order: st
     indices = [part.strip() for part in setting.split(",") if part.strip().isdigit()]
     if indices and order != "PCI_BUS_ID" and warnings is not None and len({(one.name, one.memory) for one in devices}) > 1:
         warnings.append(
-            "the GPUs differ and CUDA_DEVICE_ORDER is not PCI_BUS_ID: CUDA numbers them by speed, so the visible ones may be others than listed"
+            "the GPUs differ and CUDA_DEVICE_ORDER is not PCI_BUS_ID: CUDA numbers them by speed, so others than those listed may be visible"
         )
     return chosen
 

@@ -15,8 +15,10 @@ _NONE = frozenset({"", "n/a", "na", "none", "could not collect", "no cuda", "not
 @lru_cache(maxsize=1)
 def _patterns() -> dict[str, re.Pattern[str]]:
     return {
-        "field": re.compile(r"^[\s>*-]*`?([^`:?]{2,60}?)`?\s*(?:\((?:GPU|accelerator|TPU|CPU)[^)]*\)|\?)?\??\)?\s*:\s?(.*)$"),
-        "version field": re.compile(r"^[\s>*-]*[`*]*(?:🤗\s*)?([A-Za-z][\w.-]*)[`*]*\s+version\s*(\([^)]*\))?\s*:\s*[`*]*([^\s`*(]+)[`*]*\s*(?:\(([^)]*)\))?"),
+        "version field": re.compile(
+            r"^[\s>*-]*[`*]*(?:🤗\s*)?([A-Za-z][\w.-]*)[`*]*\s+version\s*(\([^)]*\))?"  # - `transformers` version / PyTorch version (GPU?)
+            r"\s*:\s*[`*]*([^\s`*(]+)[`*]*\s*(?:\(([^)]*)\))?"  # : 2.6.0+cu124 (True)
+        ),
         "library": re.compile(r"^\s*(?:\[(pip\d?|conda)\]|pip)\s+(\S+?)(?:==|\s+)(\S+)(?:\s+(\S+))?"),
         "gpu": re.compile(r"^\s*(?:GPU models and configuration\s*:\s*)?GPU\s+(\d+)\s*:\s*(.+?)\s*(?:\(UUID:.*)?$"),
         "python": re.compile(r"\b(\d\.\d+(?:\.\d+)?\w*)"),
@@ -24,15 +26,13 @@ def _patterns() -> dict[str, re.Pattern[str]]:
     }  # fmt: skip
 
 
-#: Names of fields that end in "version" and are no distribution of that name.
-_VERSION_FIELDS = {
-    "pytorch": "torch", "torch": "torch", "huggingface_hub": "huggingface-hub", "tensorflow": "tensorflow", "numpy": "numpy", "pytorch-lightning": "pytorch-lightning",
-    "lightning": "lightning", "xformers": "xformers", "bitsandbytes": "bitsandbytes", "deepspeed": "deepspeed", "flax": "flax", "jax": "jax", "jaxlib": "jaxlib",
-    "safetensors": "safetensors", "accelerate": "accelerate", "transformers": "transformers", "diffusers": "diffusers", "peft": "peft", "trl": "trl", "datasets": "datasets",
-    "tokenizers": "tokenizers", "pyarrow": "pyarrow", "fsspec": "fsspec", "vllm": "vllm", "unsloth": "unsloth", "optimum": "optimum", "timm": "timm",
-    "llamafactory": "llamafactory", "sentence-transformers": "sentence-transformers", "flash-attn": "flash-attn", "flash_attn": "flash-attn", "triton": "triton",
-    "torchvision": "torchvision", "torchaudio": "torchaudio", "torchao": "torchao", "apex": "apex", "auto-gptq": "auto-gptq", "autoawq": "autoawq", "liger-kernel": "liger-kernel",
-}  # fmt: skip
+#: ``X version: 1.2`` is taken for a distribution only where X is one of these.
+_DISTRIBUTIONS = frozenset({
+    "accelerate", "apex", "auto-gptq", "autoawq", "bitsandbytes", "datasets", "deepspeed", "diffusers", "flash-attn", "flax", "fsspec",
+    "huggingface-hub", "jax", "jaxlib", "lightning", "liger-kernel", "llamafactory", "numpy", "optimum", "peft", "pyarrow",
+    "pytorch-lightning", "safetensors", "sentence-transformers", "tensorflow", "timm", "tokenizers", "torch", "torchao", "torchaudio",
+    "torchvision", "transformers", "triton", "trl", "unsloth", "vllm", "xformers",
+})  # fmt: skip
 
 #: Label of a line of collect_env and of the env commands -> name of the detail.
 _DETAILS = {
@@ -46,9 +46,12 @@ _DETAILS = {
     "is debug build": "torch.debug",
 }
 
-_SYSTEMS = (("windows", "windows"), ("microsoft-standard-wsl", "wsl"), ("wsl2", "wsl"), ("macos", "macos"), ("mac os", "macos"), ("darwin", "macos"), ("linux", "linux"),
-            ("ubuntu", "linux"), ("debian", "linux"), ("centos", "linux"), ("red hat", "linux"), ("rocky", "linux"), ("fedora", "linux"), ("arch", "linux"), ("alma", "linux"),
-            ("amazon", "linux"), ("suse", "linux"), ("manjaro", "linux"), ("mint", "linux"), ("nixos", "linux"))  # fmt: skip
+#: Found in a platform string or in the name of a distribution; the first counts.
+_SYSTEMS = (
+    ("windows", "windows"), ("microsoft-standard-wsl", "wsl"), ("wsl2", "wsl"), ("macos", "macos"), ("mac os", "macos"),
+    ("darwin", "macos"), ("linux", "linux"), ("ubuntu", "linux"), ("debian", "linux"), ("centos", "linux"), ("red hat", "linux"), ("rocky", "linux"),
+    ("fedora", "linux"), ("amazon", "linux"), ("suse", "linux"), ("manjaro", "linux"), ("nixos", "linux"),
+)  # fmt: skip
 
 
 def parse_dumps(draft: Draft, lines: Sequence[str], numbers: Sequence[int], text: str) -> None:
@@ -127,6 +130,10 @@ def _collect_env(draft: Draft, lines: Sequence[str], numbers: Sequence[int]) -> 
         elif gpu:
             _device(draft, gpu[2], numbers[index])
             gpus += 1
+        elif "_XpuDeviceProperties(" in line:
+            found = re.search(r"name='([^']+)'", line)
+            if found:
+                _device(draft, found[1], numbers[index], "xpu")
         elif not colon:
             if section == "cpu" and line and draft.os == "macos":
                 _apple(draft, line, numbers[index])
@@ -192,10 +199,11 @@ def _library(draft: Draft, match: re.Match[str], line: int) -> None:
         built_for(draft, version)
 
 
-def _device(draft: Draft, name: str, line: int) -> None:
+def _device(draft: Draft, name: str, line: int, kind: str | None = None) -> None:
     from troubleshoot.environment.hardware import accelerator_named
 
-    kind = "rocm" if "gfx" in name or "torch.rocm" in draft.details else "cuda"
+    if kind is None:
+        kind = "rocm" if "gfx" in name or "torch.rocm" in draft.details else "cuda"
     draft.accelerator(accelerator_named(name.strip(), draft.source, kind=kind, line=line))
 
 
@@ -237,8 +245,8 @@ def _version_field(draft: Draft, match: re.Match[str], line: str, number: int) -
         if value[:1].isdigit() and draft.python is None:
             draft.python = value.rstrip(",;")
         return
-    name = _VERSION_FIELDS.get(label)
-    if name is None:
+    name = "torch" if label == "pytorch" else normalise_name(label)
+    if name not in _DISTRIBUTIONS:
         return
     rest = line.partition(":")[2].strip().lower().strip("`*")
     if rest.startswith(("not installed", "not found")):
@@ -259,7 +267,7 @@ def _version_field(draft: Draft, match: re.Match[str], line: str, number: int) -
 
 
 def _gpu_field(draft: Draft, key: str, value: str, number: int) -> None:
-    """``GPU type: NVIDIA A100-SXM4-80GB`` (transformers, accelerate), ``Accelerator: NVIDIA A100, 81920 MiB`` (diffusers; several lines)."""
+    """``GPU type: NVIDIA A100-SXM4-80GB`` (transformers, accelerate), ``Accelerator: NVIDIA A100, 81920 MiB`` (diffusers)."""
     from troubleshoot.environment.hardware import accelerator_named
 
     kind = {"npu type": "npu", "xpu type": "xpu", "hpu type": "hpu"}.get(key, "cuda")

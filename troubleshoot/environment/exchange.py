@@ -10,11 +10,11 @@ from troubleshoot.environment.draft import Draft
 from troubleshoot.environment.model import Accelerator, Environment
 from troubleshoot.errors import InputError
 
-#: Prints the packages, the platform and what nvidia-smi says, as JSON in one line. For Python 3.8 and later, with nothing installed; only single
-#: quotes and no ``$``, ``!``, ``%`` or backslash inside, so that sh, PowerShell and cmd.exe take it as it stands.
+#: Prints the packages, the platform and what nvidia-smi says, as JSON in one line. For Python 3.8 and later, with nothing installed; single
+#: quotes only and no ``$``, ``!``, ``%`` or backslash inside, so that sh, PowerShell and cmd.exe take it as it stands.
 ONE_LINE_PROBE = (
     'python -c "import json,platform,subprocess,importlib.metadata as m;'
-    "print(json.dumps({'troubleshoot_environment':1,'python':platform.python_version(),'platform':platform.platform(),'processor':platform.processor(),"
+    "print(json.dumps({'troubleshoot_environment':1,'python':platform.python_version(),'platform':platform.platform(),"
     "'packages':{d.metadata['Name']:d.version for d in m.distributions() if d.metadata['Name']},"
     "'nvidia_smi':subprocess.getoutput('nvidia-smi --query-gpu=name,memory.total,driver_version --format=csv,noheader')}))\""
 )
@@ -147,7 +147,8 @@ def load_environment(path: str | os.PathLike[str]) -> Environment:
     environment = parse_environment(text.splitlines(), source="file")
     if not (environment.packages or environment.accelerators or environment.closed_accelerators or environment.python):
         raise InputError(
-            f"{name} holds no environment: expected the output of pip list, pip freeze, conda list, python -m torch.utils.collect_env, transformers env, nvidia-smi, or of:\n  {ONE_LINE_PROBE}"
+            f"{name} holds no environment: expected the output of pip list, pip freeze, conda list, transformers env, nvidia-smi, "
+            f"python -m torch.utils.collect_env, or of:\n  {ONE_LINE_PROBE}"
         )
     return environment
 

@@ -30,7 +30,26 @@ def versions():
                 version = version.partition("-")[0]
             found.setdefault(project, version)
     return found
-answer = {"troubleshoot_environment": 1, "python": platform.python_version(), "platform": platform.platform(), "packages": versions(), "details": {"prefix": sys.prefix}}
+def build():
+    details = {"prefix": sys.prefix}
+    for entry in sys.path:
+        try:
+            with open(os.path.join(entry or ".", "torch", "version.py")) as file:
+                text = file.read(4096)
+        except (OSError, UnicodeError):
+            continue
+        facts = {}
+        for line in text.splitlines():
+            name, equals, value = line.partition("=")
+            facts[name.partition(":")[0].strip()] = value.strip().strip("'\"")
+        if facts.get("cuda", "None") != "None": details["torch.cuda"] = facts["cuda"]
+        elif facts.get("hip", "None") != "None": details["torch.rocm"] = facts["hip"]
+        elif facts.get("xpu", "None") != "None": details["torch.xpu"] = facts["xpu"]
+        elif "cuda" in facts: details["torch.cuda"] = "cpu"
+        break
+    return details
+answer = {"troubleshoot_environment": 1, "python": platform.python_version(), "platform": platform.platform()}
+answer["packages"], answer["details"] = versions(), build()
 """
 
 _TORCH_PROBE = r"""

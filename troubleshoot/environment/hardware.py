@@ -1,6 +1,6 @@
 """Which accelerator has which dtype: natively, emulated, slowly or not at all; and how people write its name.
 
-The rules are in :mod:`troubleshoot.environment.support`, the names in :mod:`troubleshoot.environment.gpus`.
+The rules are in :mod:`troubleshoot.environment.dtype_rules`, the names in :mod:`troubleshoot.environment.gpus`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from troubleshoot.errors import InputError
 class Gpu:
     """One model of accelerator.
 
-    ``kind`` is as in :class:`~troubleshoot.environment.model.Accelerator`, ``memory`` in GiB or None where the name leaves several variants open,
+    ``kind`` is as in :class:`~troubleshoot.environment.model.Accelerator`, ``memory`` in GiB or None where the name leaves it open,
     ``laptop`` True for the mobile chip of that name.
     """
 
@@ -45,8 +45,8 @@ class Gpu:
 
 
 _VENDOR = re.compile(
-    r"\((?:tm|r|c)\)|[™®]|\b(?:nvidia|geforce|tesla|amd|radeon|instinct|intel|apple|huawei|habana|graphics|gpus?|card|series|generation|gen|blackwell|"
-    r"workstation|server|edition|silicon|chip|google|cloud|colab|kaggle|single|a|an|one|the|my|on|dual)\b"
+    r"\((?:tm|r|c)\)|[™®]|\b(?:nvidia|geforce|tesla|amd|radeon|instinct|intel|apple|huawei|habana|graphics|gpus?|card|series|generation|gen|"
+    r"blackwell|workstation|server|edition|silicon|chip|google|cloud|colab|kaggle|single|a|an|one|the|my|on|dual)\b"
 )
 _FORM = re.compile(r"\b(?:sxm[2-6]?|pcie?|pci-?e|hbm[23]e?|nvl\d*|nvlink|ddr\d|gddr\d\w?|oam|lc|fhfl|dgx|hgx)\b")
 _MEMORY = re.compile(r"(?<![\w.])(\d{1,3}(?:\.\d+)?)\s*-?\s*(?:gb|gib|g)\b")
@@ -56,7 +56,8 @@ _VGPU = re.compile(r"\b(?:grid|nvidia)\s+([a-z]{1,3}\d{1,4}[a-z]?)\s(\d{1,2})[qc
 _MIG = re.compile(r"\bmig\s+\d+g\.\d+gb\b")
 _SEPARATORS = re.compile(r"[\s_\-/,;:()\[\]'\"`]+")
 _COMPUTE = re.compile(
-    r"^\s*(?:sm|compute|cc|capability|compute capability)?[\s_:=]*(?:\(?)(\d{1,2})\s*[.,]\s*(\d)\)?\s*$|^\s*(?:sm|compute)[\s_-]?(\d{1,2})(\d)[af]?\s*$",
+    r"^\s*(?:sm|compute|cc|capability|compute capability)?[\s_:=]*\(?(\d{1,2})\s*[.,]\s*(\d)\)?\s*$"
+    r"|^\s*(?:sm|compute)[\s_-]?(\d{1,2})(\d)[af]?\s*$",
     re.I,
 )
 

@@ -27,7 +27,10 @@ def _patterns() -> dict[str, re.Pattern[str]]:
         "legacy": re.compile(rf"^({_NAME}) \(({_VERSION})(?:, .*)?\)$"),
         "conda": re.compile(rf"^\s*(_?{_NAME})\s+({_VERSION})(?:\s+(\S+))?(?:\s+(\S+))?\s*$"),
         "conda pin": re.compile(rf"^\s*-\s+(?:[\w/.-]+::)?(_?{_NAME})={{1,2}}({_VERSION})(?:=(\S+))?\s*$"),
-        "command": re.compile(r"^(?:.*[$%#>!]\s*|\s*!?)(?:(?:uv|python3?(?: -m)?|sudo|\S*/python[\d.]*(?: -m)?)\s+)*(?:pip3?|conda|mamba|micromamba)\s+(?:list|freeze|env export)\s*(?P<rest>.*)$"),
+        "command": re.compile(
+            r"^(?:.*[$%#>!]\s*|\s*)(?:(?:uv|sudo|\S*python[\d.]*(?: -m)?)\s+)*(?:pip3?|conda|mamba|micromamba)\s+(?:list|freeze|env export)"
+            r"\s*(?P<rest>.*)$"
+        ),
     }  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""This interpreter's packages and this machine's accelerators, read without importing torch.
+"""The packages of this interpreter and the accelerators of this machine, read without importing torch.
 
 Versions come from the names of the metadata directories: ``importlib.metadata`` would cost more than the whole reading of a report.
 """

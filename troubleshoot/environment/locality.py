@@ -42,10 +42,7 @@ def is_local(
 
 
 def _homes(given: Sequence[str] | None) -> tuple[str, ...]:
-    if given is not None:
-        entries = list(given)
-    else:
-        entries = [entry for entry in sys.path if entry.endswith(("site-packages", "dist-packages"))]
+    entries = [entry for entry in sys.path if entry.endswith(("site-packages", "dist-packages"))] if given is None else given
     return tuple(dict.fromkeys(_plain(entry) for entry in entries))
 
 

@@ -59,7 +59,8 @@ def _packages(given: list[Environment], warnings: list[str]) -> tuple[Package, .
         for name, package in best.items():
             if name not in listed and not package.absent and source_rank(package.source) < _rank(environment):
                 warnings.append(
-                    f"{name} is mentioned ({package.source}) but not in the complete list of packages ({environment.source}): taken as not installed"
+                    f"{name} is mentioned ({package.source}) but not in the complete list of packages ({environment.source}): "
+                    "taken as not installed"
                 )
                 best[name] = Package(name, None, environment.source)
     return tuple(best.values())

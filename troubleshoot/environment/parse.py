@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from troubleshoot.environment.model import Environment
 
+if TYPE_CHECKING:
+    from troubleshoot.environment.draft import Draft
+
 #: One of these stands in every block that is understood. Each is rare in tracebacks and prose.
 _MARKS = (
-    "NVIDIA-SMI", "(UUID: ", "memory.total", " MiB", "gfx", "PyTorch version", "ersion:", "==", " @ ", "-e git", "Package ", "# packages in environment", "# Name",
-    "dependencies:", '"name":', "troubleshoot_environment", "- Platform", "[pip", "[conda]",
+    "NVIDIA-SMI", "(UUID: ", "memory.total", "nvidia-smi", "gfx", "Product Name", "PyTorch version", "ersion:", " @ file:", " @ http", " @ git+",
+    "-e git", "Package ", "# packages in environment", "# Name", "dependencies:", '"name":', "troubleshoot_environment", "- Platform", "[pip",
+    "[conda]",
 )  # fmt: skip
+
+
+_LISTINGS = (" @ file:", " @ http", " @ git+", "-e git", "Package ", "# Name", "dependencies:", '"name":', "# packages in environment")
+
+
+def _has_pin(text: str) -> bool:
+    """``name==1.2``: code compares with a space around its operator, and seldom with a number."""
+    return "==" in text and any("==" + digit in text for digit in "0123456789")
 
 
 def parse_environment(lines: Sequence[str], numbers: Sequence[int] | None = None, source: str = "report") -> Environment:
@@ -20,10 +33,9 @@ def parse_environment(lines: Sequence[str], numbers: Sequence[int] | None = None
     ``nvidia-smi`` and ``collect_env`` that of accelerators.
     """
     text = "\n".join(lines)
-    for mark in _MARKS:
-        if mark in text:
-            return _parse(lines, numbers if numbers is not None else range(1, len(lines) + 1), source, text)
-    return Environment(source=source)
+    if not (any(mark in text for mark in _MARKS) or _has_pin(text)):
+        return Environment(source=source)
+    return _parse(lines, numbers if numbers is not None else range(1, len(lines) + 1), source, text)
 
 
 def _parse(lines: Sequence[str], numbers: Sequence[int], source: str, text: str) -> Environment:
@@ -38,28 +50,26 @@ def _parse(lines: Sequence[str], numbers: Sequence[int], source: str, text: str)
         from troubleshoot.environment.dumps import parse_dumps
 
         parse_dumps(draft, lines, numbers, text)
-    if "NVIDIA-SMI" in text or "(UUID: " in text or "MiB" in text or "gfx" in text:
+    if any(mark in text for mark in ("NVIDIA-SMI", "(UUID: ", "nvidia-smi", "memory.total", "gfx", "Product Name")):
         from troubleshoot.environment.smi import parse_smi
 
         parse_smi(draft, lines, numbers, text)
-    if any(mark in text for mark in ("==", " @ ", "-e ", "Package ", "# Name", "dependencies:", '"name":', "# packages in environment")):
+    if _has_pin(text) or any(mark in text for mark in _LISTINGS):
         from troubleshoot.environment.listings import parse_listings
 
         parse_listings(draft, lines, numbers, text)
-    _infer(draft)
+    _torch_build(draft)
     return draft.finish()
 
 
-def _infer(draft: object) -> None:
-    from troubleshoot.environment.draft import Draft
+def _torch_build(draft: Draft) -> None:
+    """PyPI's wheels for Linux have no local version; the CUDA runtime that they require tells what they were built for."""
     from troubleshoot.environment.dumps import built_for
 
-    assert isinstance(draft, Draft)
     torch = draft.packages.get("torch")
     if torch and torch.version:
         built_for(draft, torch.version)
-    if draft.closed_packages and "torch.cuda" not in draft.details:
-        for suffix in ("11", "12"):
-            runtime = draft.packages.get(f"nvidia-cuda-runtime-cu{suffix}")
-            if runtime and runtime.version:
-                draft.detail("torch.cuda", ".".join(runtime.version.split(".")[:2]))
+    for suffix in ("-cu11", "-cu12", "-cu13", "") if draft.closed_packages else ():
+        runtime = draft.packages.get(f"nvidia-cuda-runtime{suffix}")
+        if runtime and runtime.version:
+            draft.detail("torch.cuda", ".".join(runtime.version.split(".")[:2]))

@@ -16,7 +16,9 @@ def parse_smi(draft: Draft, lines: Sequence[str], numbers: Sequence[int], text: 
         _nvidia_table(draft, lines, numbers)
     elif "(UUID: " in text and "PyTorch version" not in text:
         _nvidia_list(draft, lines, numbers)
-    if "memory.total" in text or ("MiB" in text and re.search(r"(?m)^.{3,60}, \d+ MiB", text)):
+    if "Product Name" in text:
+        _nvidia_log(draft, lines, numbers)
+    if "MiB" in text and ("memory.total" in text or "nvidia-smi" in text):
         _nvidia_csv(draft, lines, numbers)
     if "gfx" in text and (
         "rocminfo" in text.lower() or "Marketing Name" in text or "GFX Version" in text or "Card Series" in text or "Card series" in text
@@ -26,10 +28,12 @@ def parse_smi(draft: Draft, lines: Sequence[str], numbers: Sequence[int], text: 
 
 # "Off" and "On" are the persistence mode, the others the driver model of Windows.
 _ROW = re.compile(
-    r"^\s*\|?\s*(?P<index>\d+)\s+(?P<name>\S.*?)\s+(?:On|Off|WDDM|TCC|MCDM|N/A|Disabled|Enabled)\s*\|\s*(?P<bus>(?:[0-9A-Fa-f]{4,8}:)?[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.\d|N/A)"
+    r"^\s*\|?\s*(?P<index>\d+)\s+(?P<name>\S.*?)\s+(?:On|Off|WDDM|TCC|MCDM|N/A|Disabled|Enabled)\s*\|"
+    r"\s*(?P<bus>(?:[0-9A-Fa-f]{4,8}:)?[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.\d|N/A)"
 )
 _MEMORY = re.compile(r"(\d+|N/A)\s*(?:MiB|MB)?\s*/\s*(\d+)\s*(?:MiB|MB)")
-_HEADER = re.compile(r"Driver Version:\s*([\d.]+)")
+# Driver 610 renamed both: "KMD Version: 610.43.02     CUDA UMD Version: 13.3".
+_HEADER = re.compile(r"(?:Driver|KMD) Version:\s*([\d.]+)")
 _CUDA = re.compile(r"CUDA (?:UMD )?Version:\s*([\d.]+)")
 
 
@@ -37,7 +41,7 @@ def _nvidia_table(draft: Draft, lines: Sequence[str], numbers: Sequence[int]) ->
     seen: set[str] = set()
     for index, line in enumerate(lines):
         if "Driver Version:" in line or "NVIDIA-SMI" in line or "KMD Version" in line:
-            driver = _HEADER.search(line) or re.search(r"KMD Version:\s*([\d.]+)", line)
+            driver = _HEADER.search(line)
             cuda = _CUDA.search(line)
             draft.detail("driver", driver[1] if driver else None)
             draft.detail("driver.cuda", cuda[1] if cuda else None)
@@ -69,8 +73,34 @@ def _nvidia_list(draft: Draft, lines: Sequence[str], numbers: Sequence[int]) -> 
             draft.closed_accelerators = True
 
 
+def _nvidia_log(draft: Draft, lines: Sequence[str], numbers: Sequence[int]) -> None:
+    """``nvidia-smi -q``: a product name per device, later its ``FB Memory Usage`` with a total."""
+    name: tuple[str, int] | None = None
+    in_memory = False
+    for index, line in enumerate(lines):
+        label, colon, value = (part.strip() for part in line.partition(":"))
+        if not colon:
+            in_memory = label == "FB Memory Usage"
+        elif label == "Product Name":
+            if name:
+                draft.accelerator(accelerator_named(name[0], draft.source, line=name[1]))
+            name = (value, numbers[index])
+        elif label in ("Driver Version", "KMD Version"):
+            draft.detail("driver", value)
+        elif label in ("CUDA Version", "CUDA UMD Version"):
+            draft.detail("driver.cuda", value)
+        elif in_memory and label == "Total" and name:
+            size = re.match(r"(\d+) MiB", value)
+            memory = round(int(size[1]) / 1024, 1) if size else None
+            draft.accelerator(accelerator_named(name[0], draft.source, memory=memory, line=name[1]))
+            draft.closed_accelerators = True
+            name = None
+    if name:
+        draft.accelerator(accelerator_named(name[0], draft.source, line=name[1]))
+
+
 def parse_query(draft: Draft, output: str, line: int | None) -> None:
-    """Read ``nvidia-smi --query-gpu=name,memory.total,driver_version --format=csv,noheader``; anything else (no such command) says nothing."""
+    """Read ``nvidia-smi --query-gpu=name,memory.total,driver_version --format=csv,noheader``; an error message says nothing."""
     for row in output.splitlines():
         fields = [field.strip() for field in row.split(",")]
         if len(fields) == 3 and fields[1].endswith("MiB") and fields[1].split()[0].isdigit():
@@ -84,9 +114,7 @@ def _nvidia_csv(draft: Draft, lines: Sequence[str], numbers: Sequence[int]) -> N
     if draft.accelerators:
         return
     for index, line in enumerate(lines):
-        fields = [field.strip() for field in line.split(",")]
-        if len(fields) < 2:
-            continue
+        fields = [field.strip() for field in line.split(",")] if "MiB" in line and len(line) < 400 else []
         named = next((field for field in fields if find_gpu(field) is not None and re.search(r"[A-Za-z]", field)), None)
         sizes = [int(field.split()[0]) for field in fields if re.fullmatch(r"\d+ MiB", field)]
         if named and sizes:
@@ -95,7 +123,7 @@ def _nvidia_csv(draft: Draft, lines: Sequence[str], numbers: Sequence[int]) -> N
 
 
 def _rocm(draft: Draft, lines: Sequence[str], numbers: Sequence[int]) -> None:
-    """rocminfo: agents with ``Name: gfx90a`` and ``Marketing Name``; rocm-smi: ``GPU[0] : Card Series: ...`` and ``GFX Version: gfx942``."""
+    """rocminfo: agents with ``Name: gfx90a`` and ``Marketing Name``; rocm-smi: ``GPU[0] : Card Series: ...``, ``GFX Version: gfx942``."""
     from troubleshoot.environment import gpus
 
     marketing: str | None = None
