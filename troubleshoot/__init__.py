@@ -1,1 +1,59 @@
-"""Diagnose precision, dtype and device failures of PyTorch models."""
+"""Diagnose precision, dtype and device failures of PyTorch models.
+
+>>> import troubleshoot
+>>> diagnosis = troubleshoot.diagnose("RuntimeError: expected scalar type Float but found Half", environment="report")
+>>> diagnosis.verdict
+'likely'
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from troubleshoot.version import __version__
+
+if TYPE_CHECKING:
+    from troubleshoot.diagnosis import diagnose
+    from troubleshoot.environment.model import Environment
+    from troubleshoot.errors import InputError, KnowledgeError, TroubleshootError, UnknownIssueError
+    from troubleshoot.knowledge import KnowledgeBase, load_kb
+    from troubleshoot.result import Diagnosis
+
+#: Where each public name is defined; it is imported when it is first used, so that ``import troubleshoot`` costs nothing.
+_HOMES = {
+    "diagnose": "diagnosis",
+    "Diagnosis": "result",
+    "Environment": "environment.model",
+    "InputError": "errors",
+    "KnowledgeBase": "knowledge",
+    "KnowledgeError": "errors",
+    "TroubleshootError": "errors",
+    "UnknownIssueError": "errors",
+    "load_kb": "knowledge",
+}
+
+__all__ = [
+    "Diagnosis",
+    "Environment",
+    "InputError",
+    "KnowledgeBase",
+    "KnowledgeError",
+    "TroubleshootError",
+    "UnknownIssueError",
+    "__version__",
+    "diagnose",
+    "load_kb",
+]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(f"{__name__}.{home}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

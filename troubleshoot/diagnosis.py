@@ -1,0 +1,321 @@
+"""``diagnose()``: the whole way from a report to a diagnosis, in the order of docs/architecture.md."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from troubleshoot.environment.model import Environment, Package
+from troubleshoot.errors import InputError, TroubleshootError
+from troubleshoot.evidence import Facts, collect_facts, environment_of
+from troubleshoot.fixes import fixes_for
+from troubleshoot.knowledge import KnowledgeBase, load_kb
+from troubleshoot.matching import Matches, find_candidates
+from troubleshoot.matching.candidates import affected_texts
+from troubleshoot.questions import open_facts, questions, undecided_facts
+from troubleshoot.ranking import KNOWN, LIKELY, Hypothesis, rank
+from troubleshoot.report.model import Report
+from troubleshoot.result import Diagnosis, IssueDiagnosis, Question, Reason, Verdict
+from troubleshoot.summary import summarise
+from troubleshoot.version import __version__
+
+#: Diagnoses that are kept; a face may show fewer.
+_MOST = 8
+
+EnvironmentChoice = Literal["auto", "local", "report"]
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What stays the same while answers are tried: the report, the base, and the environment without answers."""
+
+    report: Report
+    environment: Environment
+    base: KnowledgeBase
+    language: str
+
+
+def diagnose(
+    source: str | bytes | os.PathLike[str] | BaseException | Report,
+    *,
+    environment: str | os.PathLike[str] | Environment = "auto",
+    kb: KnowledgeBase | None = None,
+    language: str = "en",
+    answers: Mapping[str, str] | None = None,
+    gpu: str | None = None,
+    have: Mapping[str, str] | None = None,
+) -> Diagnosis:
+    """Diagnose a pasted report (``str`` is always text), a file (``os.PathLike``) or a live exception.
+
+    ``environment``: "auto" (local facts only where the report is from this machine), "local", "report" (only what the report says), the
+    path of an environment dump, or an Environment. ``answers`` are facts by name (``{"package.apex": "absent"}``), ``gpu`` a GPU's name, ``have``
+    package versions.
+
+    Raises:
+        InputError: a file or an answer cannot be used; never for an exception, where ``errors`` says what went wrong.
+        KnowledgeError: there is no knowledge base to read.
+    """
+    if isinstance(source, BaseException):
+        return _diagnose_exception(source, environment, kb, language, answers, gpu, have)
+    report = _read(source)
+    return _diagnose(report, environment, kb, language, answers, gpu, have)
+
+
+def _diagnose_exception(
+    exception: BaseException,
+    environment: str | os.PathLike[str] | Environment,
+    kb: KnowledgeBase | None,
+    language: str,
+    answers: Mapping[str, str] | None,
+    gpu: str | None,
+    have: Mapping[str, str] | None,
+) -> Diagnosis:
+    """An exception handler must not be made worse: whatever goes wrong here is told in ``errors``."""
+    try:
+        from troubleshoot.report import report_from_exception
+
+        report = report_from_exception(exception)
+        # The program that raised it is this one: its environment is the local one.
+        return _diagnose(report, "local" if environment == "auto" else environment, kb, language, answers, gpu, have)
+    except Exception as error:
+        return Diagnosis(
+            verdict="unknown", reason="too-little", summary="The diagnosis itself failed.", report=Report((), ()), environment=Environment(),
+            diagnoses=(), questions=(), knowledge="", tool=__version__, language=language, errors=(f"{type(error).__name__}: {error}",),
+        )  # fmt: skip
+
+
+def _read(source: str | bytes | os.PathLike[str] | Report) -> Report:
+    if isinstance(source, Report):
+        return source
+    if isinstance(source, str | bytes):
+        from troubleshoot.report import read_report
+
+        return read_report(source)
+    from troubleshoot.report import read_report_file
+
+    return read_report_file(source)
+
+
+def _diagnose(
+    report: Report,
+    environment: str | os.PathLike[str] | Environment,
+    kb: KnowledgeBase | None,
+    language: str,
+    answers: Mapping[str, str] | None,
+    gpu: str | None,
+    have: Mapping[str, str] | None,
+) -> Diagnosis:
+    base = kb if kb is not None else load_kb()
+    given = _answers(answers, gpu, have)
+    known = _Known(report, _environment(report, environment), base, language)
+    facts = _facts(known, given)
+    matches = find_candidates(report, facts, base)
+    hypotheses = rank(matches, report, base)
+    hypotheses, facts, matches = _look_at_accelerators(known, environment, given, hypotheses, facts, matches)
+    diagnoses = tuple(_issue(one, base, language) for one in hypotheses[:_MOST])
+    verdict, reason = _verdict(report, matches, hypotheses)
+    asked = _questions(known, given, hypotheses, matches) if verdict != "unknown" or hypotheses else ()
+    return Diagnosis(
+        verdict=verdict,
+        reason=reason,
+        summary=summarise(verdict, reason, report, diagnoses, matches, base, language),
+        report=report,
+        environment=facts.environment,
+        diagnoses=diagnoses,
+        questions=asked,
+        knowledge=base.version,
+        tool=__version__,
+        language=language,
+        errors=tuple(base.warnings),
+        refuted=tuple((one.entry.id, one.refuted_by) for one in matches.candidates if one.refuted_by is not None),
+    )
+
+
+def _answers(answers: Mapping[str, str] | None, gpu: str | None, have: Mapping[str, str] | None) -> dict[str, str]:
+    """Bring the three entrances for answers to one form: fact name -> value."""
+    from troubleshoot.evidence import VOCABULARY
+
+    given = dict(answers or {})
+    if gpu is not None:
+        given["gpu"] = gpu
+    for name, version in (have or {}).items():
+        given[f"package.{name}"] = version
+    for name in given:
+        if name not in VOCABULARY and name != "gpu" and name.partition(".")[0] + "." not in VOCABULARY:
+            import difflib
+
+            close = difflib.get_close_matches(name, sorted(VOCABULARY), n=2)
+            hint = f" Did you mean: {', '.join(close)}?" if close else ""
+            raise InputError(f"no fact is called {name!r}.{hint} The facts are listed in docs/writing-entries.md; for example package.apex=absent.")
+    return given
+
+
+def _environment(report: Report, choice: str | os.PathLike[str] | Environment) -> Environment:
+    """Return what is known of the program's environment, before answers. Local facts count only where the report is from here."""
+    if isinstance(choice, Environment):
+        return choice
+    from troubleshoot.environment.merging import merge
+    from troubleshoot.environment.parse import parse_environment
+
+    stated = merge(environment_of(report), parse_environment(report.lines, report.numbers))
+    if choice == "report":
+        return stated
+    if choice == "auto":
+        frames = [(frame.file, frame.number, frame.code) for failure in report.failures for frame in failure.frames]
+        if not frames:
+            return stated
+        from troubleshoot.environment.locality import is_local
+
+        if not is_local(frames):
+            return stated
+        choice = "local"
+    if choice == "local":
+        from troubleshoot.environment.local import local_environment
+
+        return merge(stated, local_environment())
+    from troubleshoot.environment.exchange import load_environment
+
+    return merge(stated, load_environment(Path(choice)))
+
+
+def _facts(known: _Known, given: Mapping[str, str]) -> Facts:
+    """Return the facts with the user's answers, which outrank all else."""
+    environment = known.environment
+    plain: dict[str, str] = {}
+    for name, value in given.items():
+        if name == "gpu":
+            environment = _with_gpu(environment, value)
+        elif name.startswith("package."):
+            environment = _with_package(environment, name.removeprefix("package."), value)
+        else:
+            plain[name] = _canonical_answer(name, value)
+    return collect_facts(known.report, environment, plain)
+
+
+def _canonical_answer(name: str, value: str) -> str:
+    if name.startswith("dtype."):
+        from troubleshoot.dtypes import parse_dtype
+
+        dtype = parse_dtype(value)
+        if dtype is None:
+            raise InputError(f"{value!r} is no dtype: give one such as float16, bfloat16 or float32 for {name}")
+        return dtype
+    return value
+
+
+def _with_gpu(environment: Environment, name: str) -> Environment:
+    from troubleshoot.environment.hardware import accelerator_from_text
+
+    accelerator = accelerator_from_text(name)
+    return replace(environment, accelerators=(accelerator,) if accelerator else (), closed_accelerators=True)
+
+
+def _with_package(environment: Environment, name: str, value: str) -> Environment:
+    from troubleshoot.environment.names import normalise_name
+
+    name = normalise_name(name)
+    version = None if value in ("absent", "no", "none") else "" if value in ("present", "yes") else value
+    if version == "":
+        known = environment.package(name)
+        if known is not None and known.version:
+            return environment
+    others = tuple(one for one in environment.packages if one.name != name)
+    return replace(environment, packages=(*others, Package(name, version, "answer")))
+
+
+def _look_at_accelerators(
+    known: _Known,
+    choice: str | os.PathLike[str] | Environment,
+    given: Mapping[str, str],
+    hypotheses: tuple[Hypothesis, ...],
+    facts: Facts,
+    matches: Matches,
+) -> tuple[tuple[Hypothesis, ...], Facts, Matches]:
+    """Look at this machine's GPU only now that a likely candidate's evidence or fixes need it, and only for local reports."""
+    environment = facts.environment
+    local = environment.source == "local" and choice in ("auto", "local")
+    if not local or environment.accelerators or environment.closed_accelerators or not hypotheses or hypotheses[0].confidence < LIKELY:
+        return hypotheses, facts, matches
+    from troubleshoot.environment.local import local_environment
+    from troubleshoot.environment.merging import merge
+
+    looked = replace(known, environment=merge(known.environment, local_environment(accelerators=True)))
+    facts = _facts(looked, given)
+    matches = find_candidates(known.report, facts, known.base)
+    return rank(matches, known.report, known.base), facts, matches
+
+
+def _issue(hypothesis: Hypothesis, base: KnowledgeBase, language: str) -> IssueDiagnosis:
+    entry = hypothesis.entry
+    chinese = entry.zh if language == "zh" else None
+    weighted = hypothesis.weighted
+    note = ""
+    if weighted is not None:
+        note = (weighted.zh if language == "zh" else None) or weighted.note or ""
+        if not note and hypothesis.cause in base.causes.causes:
+            title = base.causes.causes[hypothesis.cause].title
+            note = title.zh if language == "zh" else title.en
+    return IssueDiagnosis(
+        issue=entry.id,
+        cause=hypothesis.cause,
+        failure=hypothesis.candidate.failure,
+        title=chinese.title if chinese else entry.title,
+        confidence=hypothesis.confidence,
+        cause_confidence=hypothesis.cause_confidence,
+        explanation=(chinese.explanation if chinese else entry.explanation).strip(),
+        note=note,
+        kind=entry.kind,
+        impact=entry.impact,
+        affected=affected_texts(entry.affected),
+        models=entry.models,
+        evidence=hypothesis.candidate.evidence,
+        fixes=fixes_for(hypothesis, base, language=language),
+        references=tuple(one.url for one in entry.references),
+        verify=f"troubleshoot verify {entry.id}" if entry.verify else None,
+    )
+
+
+def _verdict(report: Report, matches: Matches, hypotheses: tuple[Hypothesis, ...]) -> tuple[Verdict, Reason | None]:
+    if hypotheses and hypotheses[0].confidence >= KNOWN:
+        return "known", None
+    if hypotheses and hypotheses[0].confidence >= LIKELY:
+        return "likely", None
+    if report.reason is not None:
+        return "unknown", "no-failure"
+    causes = [index for index, failure in enumerate(report.failures) if failure.role == "cause"]
+    if any(index in matches.out_of_scope for index in causes):
+        return "unknown", "out-of-scope"
+    if hypotheses:
+        return "unknown", "too-little"
+    if not report.failures:
+        return "unknown", "no-failure"
+    return "unknown", "no-entry"
+
+
+def _questions(known: _Known, given: Mapping[str, str], hypotheses: tuple[Hypothesis, ...], matches: Matches) -> tuple[Question, ...]:
+    if not hypotheses:
+        return ()
+    from troubleshoot.fixes.select import candidate_fixes, fit_of
+
+    first = hypotheses[0]
+    fits = [fit_of(fix, first.candidate.context) for fix in candidate_fixes(first, known.base)]
+    opens = open_facts(hypotheses, undecided_facts(hypotheses, tuple(fit.about for fit in fits if fit.fits is None)))
+    opens = tuple(one for one in opens if one.about not in given)
+    if not opens:
+        return ()
+
+    def first_fix(answer: dict[str, str]) -> tuple[str, str] | None:
+        try:
+            facts = _facts(known, {**given, **answer})
+        except TroubleshootError:
+            return None
+        ranked = rank(find_candidates(known.report, facts, known.base), known.report, known.base)
+        if not ranked:
+            return None
+        fixes = [fix for fix in fixes_for(ranked[0], known.base) if fix.fits is not False]
+        return ranked[0].entry.id, fixes[0].id if fixes else ""
+
+    return questions(opens, known.base, first_fix, known.language)

@@ -1,0 +1,136 @@
+"""Holding fixes against the environment, and their order: those that fit, then the undecided, then the misfits with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from troubleshoot.evidence import Facts
+from troubleshoot.fixes import actions
+from troubleshoot.fixes.defaults import FITS, Fit, default_fit
+from troubleshoot.fixes.price import weight_fit
+from troubleshoot.knowledge.base import KnowledgeBase
+from troubleshoot.knowledge.schema import Condition, Fix
+from troubleshoot.matching.candidates import describe
+from troubleshoot.matching.conditions import Context, evaluate
+from troubleshoot.ranking import Hypothesis
+from troubleshoot.result import FixAdvice, SeenRun
+from troubleshoot.versions import parse_version
+
+SeenFor = Callable[[str, str], tuple[SeenRun, ...]]
+
+
+def fixes_for(hypothesis: Hypothesis, base: KnowledgeBase, *, language: str = "en", installer: str = "pip", seen: SeenFor | None = None) -> tuple[FixAdvice, ...]:
+    """Return every fix of a hypothesis as advice for this environment, in the order in which to try them."""
+    context = hypothesis.candidate.context
+    advice: list[tuple[tuple[int, int], FixAdvice]] = []
+    for position, fix in enumerate(candidate_fixes(hypothesis, base)):
+        fit = fit_of(fix, context)
+        order = {True: 1 if fit.late else 0, None: 2, False: 3}[fit.fits]
+        runs = seen(hypothesis.entry.id, fix.id) if seen else ()
+        advice.append(((order, position), _advice(fix, fit, hypothesis, language, installer, runs)))
+    advice.sort(key=lambda item: item[0])
+    return tuple(one for _, one in advice)
+
+
+def candidate_fixes(hypothesis: Hypothesis, base: KnowledgeBase) -> tuple[Fix, ...]:
+    """Return the entry's own fixes for the cause; a family, or an entry without fixes, adds the general advice for the cause."""
+    entry = hypothesis.entry
+    own = tuple(fix for fix in entry.fixes if not fix.causes or hypothesis.cause in fix.causes)
+    if entry.kind == "issue" and own:
+        return own
+    general = base.causes.causes.get(hypothesis.cause)
+    if general is None:
+        return own
+    kinds = {fix.kind for fix in own}
+    return own + tuple(fix for fix in general.fixes if fix.kind not in kinds)
+
+
+def fit_of(fix: Fix, context: Context) -> Fit:
+    """Hold one fix against the environment."""
+    if fix.expected == "fails":
+        return Fit(False, fix.reason)
+    for condition in fix.unless:
+        outcome = evaluate(condition, context)
+        if outcome.state:
+            return Fit(False, outcome.text or describe(condition))
+    undecided: Fit | None = None
+    for condition in fix.when:
+        outcome = evaluate(condition, context)
+        if outcome.state is False:
+            return Fit(False, outcome.text or describe(condition))
+        if outcome.state is None and undecided is None:
+            undecided = Fit(None, f"if {describe(condition)}", _about(condition))
+    installed = _already(fix, context.facts)
+    if installed is not None:
+        return installed
+    default = default_fit(fix.kind, context)
+    if default.fits is False:
+        return default
+    priced = weight_fit(fix.kind, context)
+    if priced.fits is False:
+        return priced
+    if undecided is not None:
+        return undecided
+    if default.fits is None or priced is FITS:
+        return default
+    return Fit(priced.fits, priced.why or default.why, priced.about or default.about, default.late or priced.late, default.warning or priced.warning)
+
+
+def _about(condition: Condition) -> str | None:
+    for part in (*condition.any, *condition.all, *condition.none):
+        about = _about(part)
+        if about:
+            return about
+    if condition.fact and condition.fact.startswith(("support.", "gpu.")):
+        return "gpu"
+    return condition.fact
+
+
+def _already(fix: Fix, facts: Facts) -> Fit | None:
+    """An upgrade to a release that is there already, or below it, is no fix; nor is removing what is absent."""
+    kind = actions.kind_of(fix.action)
+    name = str(fix.action.get(kind, ""))
+    if kind not in ("upgrade", "downgrade", "install", "uninstall"):
+        return None
+    package = facts.package(name)
+    if package is None:
+        return None
+    if kind == "uninstall":
+        return Fit(False, f"{name} is not installed") if package.absent else None
+    have = parse_version(package.version) if package.version else None
+    want = parse_version(str(fix.action["to"])) if "to" in fix.action else None
+    if have is None or want is None:
+        return None
+    if kind == "upgrade" and have >= want:
+        return Fit(False, f"{name} {package.version} is already at {want} or later")
+    if kind == "downgrade" and have <= want:
+        return Fit(False, f"{name} {package.version} is already at {want} or earlier")
+    return None
+
+
+def _advice(fix: Fix, fit: Fit, hypothesis: Hypothesis, language: str, installer: str, runs: tuple[SeenRun, ...]) -> FixAdvice:
+    title, reason = fix.title, fix.reason
+    code = actions.code(fix.action)
+    if actions.kind_of(fix.action) == "advice":
+        code = None
+        reason = f"{fix.action['advice'].rstrip()} {reason}".strip() if fix.action["advice"] not in (title, reason) else reason
+    if language == "zh":
+        translation = fix.zh or (hypothesis.entry.zh.fixes.get(fix.id) if hypothesis.entry.zh else None)
+        if translation is not None:
+            title = translation.title
+            reason = " ".join(part for part in (translation.advice, translation.reason) if part) or reason
+    return FixAdvice(
+        id=fix.id,
+        kind=fix.kind,
+        title=title,
+        applicability=fix.applicability,
+        fits=fit.fits,
+        why=fit.why,
+        reason=reason,
+        command=actions.command(fix.action, installer),
+        code=code,
+        expected=fix.expected,
+        warning=fit.warning,
+        seen=runs,
+        action=dict(fix.action),
+    )

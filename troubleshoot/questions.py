@@ -1,0 +1,154 @@
+"""What to ask: only facts whose answer would change the first fix, the most decisive first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from troubleshoot.knowledge.base import KnowledgeBase
+from troubleshoot.knowledge.schema import Ask, Condition
+from troubleshoot.matching.conditions import evaluate
+from troubleshoot.ranking import LIKELY, Hypothesis
+from troubleshoot.result import Question
+
+#: Hypotheses whose open conditions are asked for, and questions asked at most.
+_MOST_HYPOTHESES = 4
+_MOST_TRIED = 5
+_MOST_QUESTIONS = 3
+
+#: fact -> (question, usual answers). Package facts have a form of their own.
+_DEFAULTS: dict[str, tuple[Ask, ...]] = {
+    "gpu": (Ask(en="Which GPU does it run on?", zh="用的是哪块 GPU？", answers=("T4", "V100", "A100", "RTX 4090", "cpu")),),
+    "dtype.requested": (
+        Ask(en="Which dtype did you load or run the model with?", zh="模型是用哪种 dtype 加载或运行的？", answers=("float16", "bfloat16", "float32")),
+    ),
+    "attention": (
+        Ask(en="Which attention implementation is used?", zh="用的是哪种注意力实现？", answers=("eager", "sdpa", "flash_attention_2")),
+    ),
+    "quantization": (
+        Ask(en="Is the model quantized, and how?", zh="模型是否量化？用的哪种方式？", answers=("none", "bitsandbytes-4bit", "bitsandbytes-8bit", "gptq", "awq")),
+    ),
+    "autocast": (Ask(en="Does the failing code run under autocast?", zh="出错的代码是否在 autocast 下运行？", answers=("on", "off")),),
+    "device.kind": (Ask(en="On which kind of device does it run?", zh="在哪种设备上运行？", answers=("cuda", "cpu", "mps", "rocm")),),
+    "phase": (Ask(en="Does it fail in training or in inference?", zh="是训练时还是推理时出错？", answers=("training", "inference")),),
+    "device-map": (Ask(en="Is device_map set, and to what?", zh="是否设置了 device_map？值是什么？", answers=("none", "auto")),),
+}
+
+
+@dataclass(frozen=True)
+class Open:
+    """An unknown fact with its question and the issues that it bears on."""
+
+    about: str
+    ask: Ask
+    issues: tuple[str, ...]
+
+
+def open_facts(hypotheses: tuple[Hypothesis, ...], undecided: tuple[str, ...]) -> tuple[Open, ...]:
+    """Return the unknown facts of the leading hypotheses, in their order, then those that undecided fixes hang on."""
+    found: dict[str, Open] = {}
+    for hypothesis in hypotheses[:_MOST_HYPOTHESES]:
+        for condition in _conditions(hypothesis):
+            if evaluate(condition, hypothesis.candidate.context).state is not None:
+                continue
+            for about, ask in _asked(condition):
+                _add(found, about, ask, hypothesis.entry.id)
+        for one in hypothesis.entry.affected:
+            package = hypothesis.candidate.context.facts.package(one.package)
+            if package is None or package.version == "":
+                _add(found, f"package.{one.package}", _version_question(one.package), hypothesis.entry.id)
+    for about in undecided:
+        ask = _default(about)
+        if ask is not None:
+            _add(found, about, ask, hypotheses[0].entry.id if hypotheses else "")
+    return tuple(found.values())
+
+
+def _add(found: dict[str, Open], about: str, ask: Ask, issue: str) -> None:
+    known = found.get(about)
+    issues = (*known.issues, issue) if known and issue not in known.issues else (known.issues if known else (issue,))
+    found[about] = Open(about, known.ask if known else ask, issues)
+
+
+def _conditions(hypothesis: Hypothesis) -> Iterator[Condition]:
+    entry = hypothesis.entry
+    yield from entry.evidence.required
+    if hypothesis.open > 1:
+        for weighted in entry.causes:
+            yield from weighted.needs
+            yield from weighted.likelier
+    yield from (condition for condition in entry.evidence.refuting if condition.ask)
+
+
+def _asked(condition: Condition) -> Iterator[tuple[str, Ask]]:
+    """Yield the facts of a condition that a user can be asked for."""
+    about = _fact_name(condition)
+    if about is not None:
+        ask = condition.ask or _default(about, condition)
+        if ask is not None:
+            yield about, ask
+        return
+    for part in (*condition.any, *condition.all, *condition.none):
+        yield from _asked(part if part.ask or not condition.ask else part)
+
+
+def _fact_name(condition: Condition) -> str | None:
+    if condition.fact is None:
+        return None
+    return "gpu" if condition.fact.startswith(("gpu.", "support.")) else condition.fact
+
+
+def _default(about: str, condition: Condition | None = None) -> Ask | None:
+    if about.startswith("package."):
+        name = about.removeprefix("package.")
+        if condition is not None and condition.in_ is not None:
+            return _version_question(name)
+        return Ask(en=f"Is {name} installed in this environment?", zh=f"这个环境里装了 {name} 吗？", answers=("present", "absent"))
+    asks = _DEFAULTS.get(about)
+    return asks[0] if asks else None
+
+
+def _version_question(name: str) -> Ask:
+    return Ask(en=f"Which version of {name} is installed?", zh=f"安装的 {name} 是哪个版本？")
+
+
+def questions(
+    opens: tuple[Open, ...],
+    base: KnowledgeBase,
+    first_fix: Callable[[dict[str, str]], tuple[str, str] | None],
+    language: str = "en",
+) -> tuple[Question, ...]:
+    """Return the questions worth asking. ``first_fix(answers)`` diagnoses again with an answer and returns the first issue and fix."""
+    now = first_fix({})
+    asked: list[tuple[int, int, Question]] = []
+    for position, one in enumerate(opens[:_MOST_TRIED]):
+        answers = one.ask.answers or _version_answers(one, base)
+        outcomes = {first_fix({one.about: answer}) for answer in answers}
+        changes = len(outcomes - {now})
+        if changes == 0:
+            continue
+        text = one.ask.zh if language == "zh" and one.ask.zh else one.ask.en
+        shown = one.ask.answers or ()
+        decides = tuple(dict.fromkeys((*one.issues, *(outcome[0] for outcome in outcomes if outcome))))
+        asked.append((-changes, position, Question(text, one.about, tuple(shown), decides)))
+    asked.sort(key=lambda item: item[:2])
+    return tuple(question for _, _, question in asked[:_MOST_QUESTIONS])
+
+
+def _version_answers(one: Open, base: KnowledgeBase) -> tuple[str, ...]:
+    """Return releases on both sides of the borders that the issues name: what an answer could change."""
+    name = one.about.removeprefix("package.")
+    found: list[str] = []
+    for issue in one.issues:
+        for affected in base.entry(issue).affected:
+            if affected.package == name:
+                for part in affected.ranges:
+                    found.extend(border for border in (part.introduced, part.unknown_before, part.fixed) if border and border != "0")
+    return tuple(dict.fromkeys((*found, "0.0.1")))
+
+
+def undecided_facts(hypotheses: tuple[Hypothesis, ...], abouts: tuple[str | None, ...]) -> tuple[str, ...]:
+    """Return the facts that undecided fixes of likely hypotheses hang on."""
+    if not hypotheses or hypotheses[0].confidence < LIKELY:
+        return ()
+    return tuple(dict.fromkeys(about for about in abouts if about))

@@ -1,0 +1,230 @@
+"""Candidates become ranked hypotheses (an entry with one cause) with two calibrated probabilities.
+
+Two questions are kept apart: is it this issue, and is it this cause. Within one failure the most specific entry that something of its own speaks
+for comes before the entries that it refines; a family spreads its probability over its causes by their weights, multiplied where
+conditions hold (a naive Bayes over public reports). The constants below were chosen on the knowledge base's own examples and checked for calibration with
+``troubleshoot kb score``; docs/architecture.md shows the figures.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from troubleshoot.knowledge.base import KnowledgeBase
+from troubleshoot.knowledge.schema import Entry, WeightedCause
+from troubleshoot.matching.candidates import Candidate, Matches
+from troubleshoot.matching.conditions import evaluate
+from troubleshoot.report.model import Report
+
+KNOWN = 0.8
+LIKELY = 0.4
+
+#: A family is at most this sure of itself while more than one cause is open.
+OPEN_FAMILY = 0.79
+#: A cause with a smaller share of its family is not open.
+OPEN_SHARE = 0.12
+
+#: Log-odds of an entry by where its pattern was found.
+_WHERE = {"message": 1.9, "traceback": 1.2, "loose": 1.1, "symptom": 0.4}
+_FRAMES, _NO_FRAMES = 1.0, -0.6
+_MODEL = 1.0
+_AFFECTED, _AFFECTED_UNKNOWN = 0.7, -0.2
+_REQUIRED, _REQUIRED_UNKNOWN = 0.5, -0.5
+_SUPPORTING = 0.4
+_PHRASE = 0.6
+#: A special entry for which nothing of its own speaks.
+_NOTHING_OWN = -3.0
+#: A pattern found outside the failure, while the failure itself has another, out-of-scope, explanation.
+_BESIDE_OTHER = -2.5
+#: ... or no explanation at all.
+_BESIDE_UNEXPLAINED = -0.9
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """One entry with one cause; ``leads``: it answers before the entries it refines; ``open``: how many causes of its family are open."""
+
+    candidate: Candidate
+    cause: str
+    weighted: WeightedCause | None
+    confidence: float
+    cause_confidence: float
+    share: float = 1.0
+    leads: bool = False
+    open: int = 1
+
+    @property
+    def entry(self) -> Entry:
+        """The entry."""
+        return self.candidate.entry
+
+
+def rank(matches: Matches, report: Report, base: KnowledgeBase) -> tuple[Hypothesis, ...]:
+    """Return the hypotheses, best first. An empty tuple means that nothing in the base explains the report."""
+    standing = [one for one in matches.candidates if one.refuted_by is None]
+    groups: dict[int | None, list[Candidate]] = {}
+    for candidate in standing:
+        groups.setdefault(candidate.failure, []).append(candidate)
+    explained = {place for place, group in groups.items() if place is not None and place not in matches.out_of_scope and group}
+    ranked: list[tuple[tuple[float, ...], Hypothesis]] = []
+    for place, group in groups.items():
+        if place is not None and place in matches.out_of_scope:
+            continue
+        for position, hypothesis in enumerate(_rank_group(group, _penalty(place, report, matches, explained), base)):
+            ranked.append((_order(place, report, hypothesis, position), hypothesis))
+    ranked.sort(key=lambda item: item[0])
+    return _merge_causes([hypothesis for _, hypothesis in ranked])
+
+
+def _order(place: int | None, report: Report, hypothesis: Hypothesis, position: int) -> tuple[float, ...]:
+    """Failures that are causes come first, in the order of the report; then what is said outside failures; then victims."""
+    if place is None:
+        group = 1.0
+    else:
+        failure = report.failures[place]
+        group = 0.0 if failure.role == "cause" else 2.0
+    return (0.0 if hypothesis.confidence >= LIKELY else 1.0, group, float(place or 0), float(position))
+
+
+def _penalty(place: int | None, report: Report, matches: Matches, explained: set[int]) -> float:
+    """Return what a find outside all failures loses where the report has a failure of its own."""
+    if place is not None:
+        return 0.0
+    causes = [index for index, failure in enumerate(report.failures) if failure.role == "cause"]
+    if not causes:
+        return 0.0
+    first = causes[0]
+    if first in explained:
+        return _BESIDE_UNEXPLAINED
+    return _BESIDE_OTHER if first in matches.out_of_scope else _BESIDE_UNEXPLAINED
+
+
+def _rank_group(group: list[Candidate], penalty: float, base: KnowledgeBase) -> list[Hypothesis]:
+    """Rank the candidates of one failure: by the refinement tree first, then by confidence."""
+    ids = {one.entry.id for one in group}
+    ancestors = {one.entry.id: _ancestors(one.entry, base) for one in group}
+    strengths = {one.entry.id: _probability(_log_odds(one, bool(ancestors[one.entry.id] & ids)) + penalty) for one in group}
+    leading = {one.entry.id: one.own > 0 or not ancestors[one.entry.id] & ids for one in group}
+    # An entry is overruled by a supported one that refines it.
+    overruled = {
+        parent
+        for one in group
+        if leading[one.entry.id] and strengths[one.entry.id] >= LIKELY
+        for parent in ancestors[one.entry.id] & ids
+    }
+    ordered = sorted(
+        group,
+        key=lambda one: (
+            one.entry.id in overruled,
+            not leading[one.entry.id],
+            -len(ancestors[one.entry.id] & ids) if leading[one.entry.id] and one.entry.id not in overruled else 0,
+            -strengths[one.entry.id] - 0.05 * one.own,
+            one.entry.id,
+        ),
+    )
+    found: list[Hypothesis] = []
+    remaining = 1.0
+    for candidate in ordered:
+        strength = strengths[candidate.entry.id]
+        scale = min(1.0, remaining) if found else 1.0
+        hypotheses = _hypotheses(candidate, strength, scale, leading[candidate.entry.id])
+        found.extend(hypotheses)
+        if hypotheses:
+            remaining = max(0.05, remaining - strength * scale)
+    return found
+
+
+def _ancestors(entry: Entry, base: KnowledgeBase) -> set[str]:
+    found: set[str] = set()
+    waiting = list(entry.refines)
+    while waiting:
+        parent = waiting.pop()
+        if parent in found or parent == entry.id or parent not in base.index.ids:
+            continue
+        found.add(parent)
+        waiting.extend(base.entry(parent).refines)
+    return found
+
+
+def _log_odds(one: Candidate, refines_another: bool) -> float:
+    odds = _WHERE[one.where]
+    if one.where == "symptom":
+        odds += _PHRASE * min(2, max(0, one.phrases - 1))
+    if one.has_frames:
+        odds += _FRAMES if one.frames else _NO_FRAMES
+    odds += _MODEL * one.model
+    if one.entry.affected:
+        odds += _AFFECTED if one.affected else _AFFECTED_UNKNOWN
+    for state in one.required:
+        odds += _REQUIRED if state else _REQUIRED_UNKNOWN
+    odds += _SUPPORTING * min(3, one.supporting)
+    if refines_another and one.own <= 0:
+        odds += _NOTHING_OWN
+    return odds
+
+
+def _probability(odds: float) -> float:
+    return 1.0 / (1.0 + math.exp(-odds))
+
+
+def _hypotheses(candidate: Candidate, strength: float, scale: float, leads: bool) -> list[Hypothesis]:
+    entry = candidate.entry
+    if entry.kind == "issue":
+        cause = entry.cause or "none"
+        confidence = strength * scale
+        return [Hypothesis(candidate, cause, None, _cap(confidence), _cap(confidence), leads=leads)]
+    shares = cause_shares(candidate)
+    if not shares:
+        return []
+    count = sum(1 for _, share in shares if share >= OPEN_SHARE)
+    found: list[Hypothesis] = []
+    for weighted, share in shares:
+        confidence = strength * scale
+        if count > 1:
+            confidence = min(confidence, OPEN_FAMILY)
+        # The family as an issue is as sure as its message; a cause that is not the first one is listed as an alternative.
+        found.append(
+            Hypothesis(
+                candidate, weighted.cause, weighted, _cap(confidence if not found else confidence * share), _cap(strength * scale * share), share, leads, count
+            )
+        )
+    return found
+
+
+def cause_shares(candidate: Candidate) -> list[tuple[WeightedCause, float]]:
+    """Return a family's causes with their shares under this evidence, largest first; impossible ones are left out."""
+    weights: list[tuple[WeightedCause, float]] = []
+    for weighted in candidate.entry.causes:
+        if any(evaluate(condition, candidate.context).state is False for condition in weighted.needs):
+            continue
+        weight = weighted.weight
+        for condition in weighted.likelier:
+            if evaluate(condition, candidate.context).state:
+                weight *= condition.times if condition.times is not None else 3.0
+        weights.append((weighted, weight))
+    total = sum(weight for _, weight in weights)
+    if total <= 0:
+        return []
+    return sorted(((weighted, weight / total) for weighted, weight in weights), key=lambda item: -item[1])
+
+
+def _cap(value: float) -> float:
+    """No probability from a rule is certain."""
+    return round(min(0.98, value), 3)
+
+
+def _merge_causes(ranked: list[Hypothesis]) -> tuple[Hypothesis, ...]:
+    """Raise the first one's confidence in its cause by what other entries for the same failure say for the same cause."""
+    if not ranked:
+        return ()
+    first = ranked[0]
+    missing = 1.0 - first.cause_confidence
+    same = max(
+        (one.share * (1.0 if one.entry.kind == "family" else one.confidence) for one in ranked[1:] if one.cause == first.cause and one.candidate.failure == first.candidate.failure),
+        default=0.0,
+    )
+    merged = Hypothesis(
+        first.candidate, first.cause, first.weighted, first.confidence, _cap(first.cause_confidence + missing * same * 0.8), first.share, first.leads, first.open
+    )
+    return (merged, *ranked[1:])

@@ -1,0 +1,39 @@
+"""One sentence that says what was found, or why nothing was."""
+
+from __future__ import annotations
+
+from troubleshoot.knowledge import KnowledgeBase
+from troubleshoot.matching import Matches
+from troubleshoot.report.model import Report
+from troubleshoot.result import IssueDiagnosis, Reason, Verdict
+
+
+def summarise(
+    verdict: Verdict,
+    reason: Reason | None,
+    report: Report,
+    diagnoses: tuple[IssueDiagnosis, ...],
+    matches: Matches,
+    base: KnowledgeBase,
+    language: str = "en",
+) -> str:
+    """Return the summary in the user's language."""
+    chinese = language == "zh"
+    if verdict != "unknown" and diagnoses:
+        first = diagnoses[0]
+        return f"{first.title}{'：' if chinese else ': '}{first.note}" if first.note else first.title
+    if report.reason == "empty":
+        return "报告是空的。" if chinese else "The report is empty."
+    if report.reason == "binary":
+        return "这不是文本，无法读取。" if chinese else "This is not text; paste the traceback or the log as text."
+    failure = report.cause
+    what = f"{failure.root.type}: {failure.root.message.splitlines()[0][:120] if failure.root.message else ''}".strip(": ") if failure else ""
+    if reason == "out-of-scope":
+        group = base.out_of_scope[next(iter(matches.out_of_scope.values()))]
+        title = group.title.zh if chinese else group.title.en
+        return f"不属于精度、dtype 或设备问题：{title}" if chinese else f"Not a precision, dtype or device problem: {title}"
+    if reason == "no-failure":
+        return "报告中没有发现错误，也没有已知症状。" if chinese else "No failure and no known symptom was found in the report."
+    if reason == "too-little":
+        return "信息太少，无法判断原因。" if chinese else "There is too little in the report to tell the cause."
+    return f"知识库中没有与“{what}”对应的条目。" if chinese else f"No known issue explains: {what}"
