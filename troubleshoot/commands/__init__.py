@@ -1,0 +1,1 @@
+"""What each command of the program does, imported only when that command runs."""

@@ -1,0 +1,138 @@
+"""``troubleshoot diagnose``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from troubleshoot.commands import process
+from troubleshoot.errors import InputError
+from troubleshoot.render import FORMATS, render
+
+if TYPE_CHECKING:
+    from troubleshoot.environment.model import Environment
+    from troubleshoot.knowledge import KnowledgeBase
+
+
+def run(
+    file: str | None,
+    *,
+    format: str,
+    top: int | None,
+    language: str | None,
+    environment: str,
+    python: str | None,
+    deep: bool,
+    kb: Sequence[str],
+    answers: Sequence[str],
+    gpu: str | None,
+    have: Sequence[str],
+    redact: bool,
+    output: str | None,
+    color: str,
+) -> int:
+    """Diagnose what ``file`` holds and print it. Return 0 for a diagnosis, 1 for none. Raises InputError for what cannot be used."""
+    format = process.check_format(format, FORMATS)
+    if top is not None and top < 1:
+        raise InputError(f"--top {top}: give how many diagnoses to show, 1 or more")
+    colored = process.use_color(color, output) and format == "text"
+    spoken = process.language(language)
+    known = pairs("--answer", answers, "package.apex=absent")
+    versions = pairs("--have", have, "transformers=4.50.1", bare="")
+    where = chosen_environment(environment, python, deep)
+    # What was skipped in an overlay is among the diagnosis's notes.
+    base = load(kb, warn=False) if kb else None
+    source = read_source(file)
+
+    from troubleshoot.diagnosis import diagnose
+
+    diagnosis = diagnose(source, environment=where, kb=base, language=spoken, answers=known or None, gpu=gpu, have=versions or None)
+    text = render(diagnosis, format, color=colored, width=process.width(output), top=top, redact=redact)
+    process.write(text, output)
+    return 1 if diagnosis.verdict == "unknown" else 0
+
+
+def read_source(file: str | None) -> Path | bytes:
+    """Return the path to read, or the bytes of standard input. Raises InputError with what to do instead."""
+    if file is None and (sys.stdin is None or sys.stdin.isatty()):
+        raise InputError(
+            "no report given. Name a file (troubleshoot diagnose error.txt), or pipe into it (python train.py 2>&1 | troubleshoot diagnose)"
+        )
+    if file is None or file == "-":
+        if file == "-" and sys.stdin is not None and sys.stdin.isatty():
+            sys.stderr.write("Paste the report, then press Ctrl-D (Windows: Ctrl-Z, Enter).\n")
+        return _standard_input()
+    path = Path(file)
+    try:
+        if path.is_dir():
+            raise InputError(f"{file} is a folder. Name the file that holds the report")
+        with path.open("rb"):
+            pass
+    except FileNotFoundError as error:
+        raise InputError(f"there is no file {file!r}. To diagnose text, pipe it: echo '...' | troubleshoot diagnose") from error
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot read {file}: {getattr(error, 'strerror', None) or error}") from error
+    return path
+
+
+def _standard_input() -> bytes:
+    try:
+        return sys.stdin.buffer.read()
+    except AttributeError:
+        return sys.stdin.read().encode("utf-8", "surrogateescape")
+    except OSError as error:
+        raise InputError(f"cannot read standard input: {error.strerror or error}") from error
+
+
+def pairs(option: str, values: Sequence[str], example: str, *, bare: str | None = None) -> dict[str, str]:
+    """Return ``NAME=VALUE`` options as a dict; ``bare`` is the value of a lone NAME. Raises InputError."""
+    found: dict[str, str] = {}
+    for value in values:
+        name, equals, rest = value.partition("=")
+        # `--have transformers==4.50.1`, as in a requirements file, means the same.
+        name, rest = name.strip(), rest.lstrip("=").strip()
+        if not name or (not rest and (bare is None or equals)):
+            raise InputError(f"{option} {value}: write NAME=VALUE, for example {option} {example}")
+        if found.get(name, rest) != rest:
+            raise InputError(f"{option} {name} is given twice, as {found[name]} and {rest}")
+        found[name] = rest
+    return found
+
+
+def chosen_environment(choice: str, python: str | None, deep: bool) -> str | Path | Environment:
+    """Return what to pass as ``environment``: the mode, a file, or what was probed. Raises InputError for contradictory options."""
+    if python is not None:
+        if choice not in ("auto", "local"):
+            raise InputError(f"--python {python} and --env {choice} contradict each other: give one of them")
+        from troubleshoot.environment.foreign import foreign_environment
+
+        return foreign_environment(python, deep=deep)
+    if deep:
+        if choice not in ("auto", "local"):
+            raise InputError(f"--deep asks this machine, --env {choice} does not: give one of them")
+        from troubleshoot.environment.foreign import deep_environment
+
+        return deep_environment()
+    if choice in ("auto", "local", "report"):
+        return choice
+    path = Path(choice)
+    if not path.is_file():
+        raise InputError(
+            f"--env {choice}: no such file. Give auto, local, report, or a file with the output of pip list, collect_env or nvidia-smi"
+        )
+    return path
+
+
+def load(folders: Sequence[str], *, warn: bool = True) -> KnowledgeBase:
+    """Return the knowledge base with overlay folders; with ``warn``, what was skipped is told on stderr. Raises InputError."""
+    for folder in folders:
+        if not Path(folder).is_dir():
+            raise InputError(f"--kb {folder}: no such folder")
+    from troubleshoot.knowledge import load_kb
+
+    base = load_kb([Path(folder) for folder in folders])
+    for warning in base.warnings if warn else ():
+        process.complain(f"warning: {warning}")
+    return base

@@ -1,0 +1,166 @@
+"""``troubleshoot kb``: the knowledge base seen from outside, and the tools of those who write entries."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from troubleshoot.commands import process
+from troubleshoot.commands.diagnose import load
+from troubleshoot.errors import InputError
+
+if TYPE_CHECKING:
+    from troubleshoot.knowledge.schema import Entry
+
+
+def run_list(words: Sequence[str], *, format: str, language: str | None, kb: Sequence[str], output: str | None, color: str) -> int:
+    """Print the entries whose id, title or cause hold all of ``words``. Return 1 where there is none."""
+    format = process.check_format(format, ("text", "markdown", "json", "html"))
+    colored = process.use_color(color, output) and format == "text"
+    spoken = process.language(language)
+    base = load(kb)
+    lowered = [word.lower() for word in words]
+    found = [entry for entry in map(base.entry, base.ids()) if all(word in _searched(entry) for word in lowered)]
+    if format == "json":
+        process.write(json.dumps([listed(entry) for entry in found], ensure_ascii=False, indent=2) + "\n", output)
+        return 0 if found else 1
+    from troubleshoot.render import render_documents
+    from troubleshoot.render.document import Document, Point, Section, Table
+    from troubleshoot.render.words import Words
+
+    say = Words(spoken)
+    if format == "text":
+        from troubleshoot.render.layout import paint
+
+        lines = []
+        for entry in found:
+            title = entry.zh.title if spoken == "zh" and entry.zh else entry.title
+            lines += [
+                paint(entry.id, "bold", colored) + (f"  ({say(f'status.{entry.status}')})" if entry.status != "stable" else ""),
+                f"    {title}",
+            ]
+        lines.append(say("kb.count", n=len(found)) if found else say("kb.none"))
+        process.write("\n".join(lines) + "\n", output)
+        return 0 if found else 1
+    rows = tuple(
+        (
+            f"`{entry.id}`",
+            entry.cause or say("family"),
+            say(f"status.{entry.status}"),
+            entry.zh.title if spoken == "zh" and entry.zh else entry.title,
+        )
+        for entry in found
+    )
+    head = (say("kb.column.id"), say("kb.column.cause"), say("kb.column.status"), say("kb.column.title"))
+    body = (Table(head, rows),) if rows else (Point(say("kb.none")),)
+    page = Document(
+        badge="", title=say("Issues"), subtitle=say("kb.count", n=len(found)), sections=(Section(say("Issues"), body),), language=spoken
+    )
+    process.write(render_documents((page,), format), output)
+    return 0 if found else 1
+
+
+def _searched(entry: Entry) -> str:
+    titles = (entry.title, entry.zh.title if entry.zh else "")
+    return " ".join((entry.id, *titles, entry.cause or "", *(one.cause for one in entry.causes), *entry.models, entry.status)).lower()
+
+
+def listed(entry: Entry) -> dict[str, Any]:
+    """Return an entry as ``kb list --format json`` lists it; the field names are part of the contract."""
+    return {
+        "id": entry.id,
+        "cause": entry.cause,
+        "causes": [one.cause for one in entry.causes],
+        "title": entry.title,
+        "kind": entry.kind,
+        "status": entry.status,
+        "refines": list(entry.refines),
+        "models": list(entry.models),
+        "affected": [
+            {
+                "package": one.package,
+                "ranges": [{"introduced": r.introduced, "fixed": r.fixed, "unknown-before": r.unknown_before} for r in one.ranges],
+                "basis": one.basis,
+            }
+            for one in entry.affected
+        ],
+        "references": [one.url for one in entry.references],
+        "case": entry.verify.case if entry.verify else None,
+        "basis": entry.affected[0].basis if entry.affected else None,
+    }
+
+
+def run_show(issue: str, *, format: str, kb: Sequence[str], output: str | None) -> int:
+    """Print an entry as YAML or JSON, as it stands after overlays."""
+    process.check_format(format, ("yaml", "json"))
+    import msgspec
+
+    entry = load(kb).entry(issue.strip())
+    if format == "json":
+        process.write(msgspec.json.format(msgspec.json.encode(entry), indent=2).decode() + "\n", output)
+        return 0
+    import yaml
+
+    process.write(yaml.safe_dump(msgspec.to_builtins(entry), allow_unicode=True, sort_keys=False, width=120), output)
+    return 0
+
+
+def run_lint(*, format: str, kb: Sequence[str], output: str | None) -> int:
+    """Check the shipped entries, or those in ``kb``. Return 1 where there are problems."""
+    process.check_format(format, ("text", "json"))
+    from troubleshoot.curation import lint
+
+    problems = list(lint([_folder(one) for one in kb]))
+    if format == "json":
+        process.write(json.dumps([str(one) for one in problems], ensure_ascii=False, indent=2) + "\n", output)
+    else:
+        process.write("".join(f"{one}\n" for one in problems) + f"{_problems(len(problems))}\n", output)
+    return 1 if problems else 0
+
+
+def _problems(count: int) -> str:
+    return "no problem" if count == 0 else "1 problem" if count == 1 else f"{count} problems"
+
+
+def run_score(folder: str, *, format: str, kb: Sequence[str], output: str | None) -> int:
+    """Diagnose the labelled reports of a folder and print how good the diagnoses are."""
+    process.check_format(format, ("text", "json"))
+    from troubleshoot.curation import score
+
+    result = score(_folder(folder), kb=load(kb) if kb else None)
+    if format == "json":
+        process.write(json.dumps(result, ensure_ascii=False, indent=2) + "\n", output)
+        return 0
+    lines = []
+    for name, value in result.items():
+        if isinstance(value, float):
+            lines.append(f"{name:<16} {value:.3f}")
+        elif isinstance(value, (int, str)):
+            lines.append(f"{name:<16} {value}")
+    process.write("\n".join(lines) + "\n", output)
+    return 0
+
+
+def run_new(issue: str, *, kb: str | None) -> int:
+    """Write the file of a new entry and print its path."""
+    from troubleshoot.curation import new
+
+    print(new(issue, Path(kb)) if kb else new(issue))
+    return 0
+
+
+def run_schema(*, output: str | None) -> int:
+    """Print the JSON Schema of an entry."""
+    from troubleshoot.curation import json_schema
+
+    process.write(json.dumps(json_schema(), ensure_ascii=False, indent=2) + "\n", output)
+    return 0
+
+
+def _folder(name: str) -> Path:
+    path = Path(name)
+    if not path.is_dir():
+        raise InputError(f"{name}: no such folder")
+    return path

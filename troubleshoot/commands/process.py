@@ -1,0 +1,159 @@
+"""The process around a command: streams, errors in one line, interrupts, broken pipes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TextIO
+
+#: For streams whose encoding lacks them.
+_PLAIN = str.maketrans(
+    {"…": "...", "·": "-", "×": "x", "→": "->", "–": "-", "—": "-", "“": '"', "”": '"', "‘": "'", "’": "'", "✓": "+", "✗": "x", "−": "-"}
+)
+
+
+def guarded(command: Callable[[], int]) -> int:
+    """Run a command; turn whatever it raises into one clear line on stderr and an exit code."""
+    try:
+        _prepare(sys.stdout)
+        _prepare(sys.stderr)
+        code = command()
+        sys.stdout.flush()
+        return code
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        _discard_stdout()
+        return 0
+    except SystemExit as stop:
+        # Shell completion ends the process so.
+        return stop.code if isinstance(stop.code, int) else 0 if stop.code is None else 2
+    except Exception as error:
+        try:
+            return _report(error)
+        except BrokenPipeError:
+            return 2
+        except KeyboardInterrupt:
+            return 130
+
+
+def _report(error: Exception) -> int:
+    from troubleshoot.errors import TroubleshootError
+
+    if isinstance(error, TroubleshootError):
+        complain(str(error))
+        return 2
+    usage = getattr(error, "format_message", None)
+    if usage is not None and hasattr(error, "exit_code"):
+        # What typer's parser raises. Its classes moved between releases, their shape did not.
+        context = getattr(error, "ctx", None)
+        hint = f" See: {context.command_path} --help" if context is not None else ""
+        complain(usage().rstrip() + hint)
+        return 2
+    if type(error).__name__ == "Abort":
+        return 130
+    if os.environ.get("TROUBLESHOOT_DEBUG"):
+        raise error
+    if isinstance(error, MemoryError):
+        complain("out of memory. Cut the report to the part around its first traceback.")
+        return 2
+    from troubleshoot.commands.about import internal_error
+
+    sys.stderr.write(internal_error(error))
+    return 2
+
+
+def complain(text: str) -> None:
+    """Print ``troubleshoot: TEXT`` on stderr, control characters made visible."""
+    from troubleshoot.render.layout import visible
+
+    sys.stderr.write("troubleshoot: " + "\n".join(visible(line) for line in text.split("\n")) + "\n")
+
+
+def _prepare(stream: TextIO) -> None:
+    """Make a stream write what it can: what its encoding lacks is escaped, never an error."""
+    reconfigure = getattr(stream, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(errors="backslashreplace")
+
+
+def _discard_stdout() -> None:
+    """Whoever read has gone: the flush at exit must not complain."""
+    try:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+    except (OSError, ValueError):
+        pass
+
+
+def write(text: str, output: str | None) -> None:
+    """Write to the file ``output``, or to stdout in what its encoding holds. Raises InputError where the file cannot be written."""
+    if output is not None and output != "-":
+        from troubleshoot.errors import InputError
+
+        try:
+            Path(output).write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
+        except OSError as error:
+            raise InputError(f"cannot write {output}: {error.strerror or error}") from error
+        return
+    encoding = (getattr(sys.stdout, "encoding", None) or "utf-8").lower().replace("-", "")
+    if not encoding.startswith(("utf", "gb18030")):
+        text = text.translate(_PLAIN)
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+def use_color(choice: str, output: str | None) -> bool:
+    """Tell whether to colour; see https://no-color.org. Raises InputError for another choice than auto, always, never."""
+    if choice not in ("auto", "always", "never"):
+        from troubleshoot.errors import InputError
+
+        raise InputError(f"--color {choice}: choose auto, always or never")
+    if choice != "auto":
+        return choice == "always"
+    if output is not None or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return False
+    return sys.stdout.isatty() and (
+        os.name != "nt" or bool(os.environ.get("WT_SESSION") or os.environ.get("ANSICON") or os.environ.get("TERM"))
+    )
+
+
+def width(output: str | None) -> int:
+    """Return the terminal's width; 80 where the output is no terminal. ``COLUMNS`` wins."""
+    given = os.environ.get("COLUMNS", "")
+    if given.isdigit() and int(given) > 0:
+        return int(given)
+    if output is not None or not sys.stdout.isatty():
+        return 80
+    try:
+        return os.get_terminal_size(sys.stdout.fileno()).columns or 80
+    except (OSError, ValueError):
+        return 80
+
+
+def language(choice: str | None) -> str:
+    """Return "en" or "zh": the choice, ``TROUBLESHOOT_LANG``, or the locale's. Raises InputError for another language."""
+    if choice is not None:
+        if choice not in ("en", "zh"):
+            from troubleshoot.errors import InputError
+
+            raise InputError(f"--lang {choice}: choose en or zh")
+        return choice
+    for name in ("TROUBLESHOOT_LANG", "LC_ALL", "LC_MESSAGES", "LANG"):
+        value = os.environ.get(name)
+        if value:
+            return "zh" if value.lower().startswith("zh") else "en"
+    return "en"
+
+
+def check_format(format: str, allowed: tuple[str, ...]) -> str:
+    """Return the format; raise InputError where it is not one of ``allowed``."""
+    if format == "md" and "markdown" in allowed:
+        return "markdown"
+    if format not in allowed:
+        from troubleshoot.errors import InputError
+
+        raise InputError(f"--format {format}: choose {', '.join(allowed[:-1])} or {allowed[-1]}")
+    return format

@@ -1,0 +1,65 @@
+"""Faces of a diagnosis: terminal text, Markdown, HTML, JSON. What is said is decided once (content), how it looks per format."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from troubleshoot.render.document import Document
+    from troubleshoot.result import Diagnosis
+
+FORMATS = ("text", "markdown", "json", "html")
+
+__all__ = ["FORMATS", "render", "render_documents"]
+
+
+def render(
+    diagnosis: Diagnosis, format: str = "text", *, color: bool = False, width: int = 80, top: int | None = None, redact: bool = False
+) -> str:
+    """Return the diagnosis as ``text`` (terminal), ``markdown``, ``html`` (one self-contained page) or ``json``, in its own language.
+
+    ``top`` is how many diagnoses are shown in full (default 1; in JSON: how many are listed, default all). Secrets are always masked;
+    ``redact`` also masks home directories, e-mail and IP addresses. ``color`` and ``width`` concern the terminal only. Ends with a newline.
+
+    Raises:
+        InputError: the format is none of these.
+    """
+    if format == "json":
+        return _json(diagnosis, top, redact)
+    from troubleshoot.render.content import documents
+
+    return render_documents(documents(diagnosis, top, brief=format == "text"), format, color=color, width=width, redact=redact)
+
+
+def render_documents(pages: tuple[Document, ...], format: str, *, color: bool = False, width: int = 80, redact: bool = False) -> str:
+    """Return documents in a form; see :func:`render`."""
+    from troubleshoot.redact import redact_text
+    from troubleshoot.render.document import transform
+
+    clean = tuple(transform(page, lambda text: redact_text(text, personal=redact)) for page in pages)
+    if format == "text":
+        from troubleshoot.render.text import to_text
+
+        return to_text(clean, color=color, width=width)
+    if format == "markdown":
+        from troubleshoot.render.markdown import to_markdown
+
+        return to_markdown(clean)
+    if format == "html":
+        from troubleshoot.render.html import to_html
+
+        return to_html(clean)
+    from troubleshoot.errors import InputError
+
+    raise InputError(f"there is no format {format!r}; choose one of {', '.join(FORMATS)}")
+
+
+def _json(diagnosis: Diagnosis, top: int | None, redact: bool) -> str:
+    import json
+
+    from troubleshoot.redact import redact_data
+
+    data = diagnosis.to_dict()
+    if top is not None:
+        data["diagnoses"] = data["diagnoses"][:top]
+    return json.dumps(redact_data(data, personal=redact), ensure_ascii=False, indent=2) + "\n"
