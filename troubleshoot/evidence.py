@@ -111,7 +111,7 @@ class Facts:
         """Return how the user's device supports a dtype: native, slow, emulated or none; unknown without a device."""
         if dtype not in _SUPPORT:
             return ()
-        from troubleshoot.environment.support import support
+        from troubleshoot.environment.dtype_support import support
 
         device: Accelerator | str | None = None
         source, line = self.environment.source, None

@@ -1,0 +1,151 @@
+"""``troubleshoot kb score FOLDER``: how good are the answers on labelled reports?
+
+A folder holds ``ID.txt`` files and ``labels.yaml``: ``ID: {cause, also: [...], fix: [kinds]}``, with the cause ``none`` for reports that are no
+precision problem. Reports are diagnosed with ``environment="report"``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from troubleshoot.diagnosis import diagnose
+from troubleshoot.errors import InputError, KnowledgeError
+from troubleshoot.knowledge import KnowledgeBase
+from troubleshoot.knowledge.source import read_yaml
+from troubleshoot.result import Diagnosis
+
+#: Kinds of fix that say too little to count as the right first fix.
+_VAGUE = frozenset({"other", "config-change", "upgrade"})
+
+
+@dataclass(frozen=True)
+class Scored:
+    """One labelled report with its answer."""
+
+    id: str
+    label: dict[str, Any]
+    diagnosis: Diagnosis
+
+    @property
+    def positive(self) -> bool:
+        """Tell whether the report is a precision problem."""
+        return bool(self.label["cause"] != "none")
+
+    @property
+    def accepted(self) -> set[str]:
+        """The causes that count as right."""
+        return {self.label["cause"], *(self.label.get("also") or ())}
+
+    @property
+    def causes(self) -> list[str]:
+        """The answered causes, best first, each once; empty where the tool abstains."""
+        if self.diagnosis.verdict == "unknown":
+            return []
+        return list(dict.fromkeys(one.cause for one in self.diagnosis.diagnoses))
+
+    @property
+    def fixes(self) -> list[str]:
+        """The kinds of the first diagnosis' fixes that are not known to misfit, in order."""
+        first = self.diagnosis.first
+        if first is None or self.diagnosis.verdict == "unknown":
+            return []
+        return [fix.kind for fix in first.recommended]
+
+    @property
+    def right(self) -> bool:
+        """Tell whether the first cause is accepted."""
+        return bool(self.causes) and self.causes[0] in self.accepted
+
+    @property
+    def probability(self) -> float:
+        """The stated probability that the first cause is right; 0 for an abstention."""
+        first = self.diagnosis.first
+        return first.cause_confidence if first is not None and self.diagnosis.verdict != "unknown" else 0.0
+
+
+def load_cases(folder: Path) -> list[tuple[str, dict[str, Any], str]]:
+    """Return (id, label, text) of every labelled report.
+
+    Raises:
+        InputError: the folder, ``labels.yaml`` or a report is missing or malformed.
+    """
+    try:
+        labels, _ = read_yaml(folder / "labels.yaml")
+    except KnowledgeError as error:
+        raise InputError(f"{error}: a folder to score holds labels.yaml and one ID.txt for each label") from error
+    if not isinstance(labels, dict):
+        raise InputError(f"{folder / 'labels.yaml'}: is not a mapping of ID to cause, also and fix")
+    cases: list[tuple[str, dict[str, Any], str]] = []
+    for name, label in labels.items():
+        path = folder / f"{name}.txt"
+        if not isinstance(label, dict) or "cause" not in label:
+            raise InputError(f"{folder / 'labels.yaml'}: {name} has no cause")
+        try:
+            cases.append((str(name), label, path.read_text(encoding="utf-8")))
+        except OSError as error:
+            raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+    return cases
+
+
+def score(folder: Path | str, *, kb: KnowledgeBase | None = None, progress: Callable[[str], None] | None = None) -> dict[str, Any]:
+    """Diagnose every labelled report and return the measures, with the misses by id.
+
+    ``fair_top1``, ``fair_top3``: the first cause (one of the first three) is the label's or among ``also``. ``fix_top1``: the first fix not known to
+    misfit has a kind in the label's, kinds that say little (other, config-change, upgrade) not counting, over the labels that have another
+    kind; ``fix_at_2``: one of the first two has. ``false_alarms``: share of negatives answered other than unknown. ``brier``: mean squared error of
+    the stated probability of the first cause, abstentions counting as 0.
+    """
+    scored: list[Scored] = []
+    for name, label, text in load_cases(Path(folder)):
+        scored.append(Scored(name, label, diagnose(text, environment="report", kb=kb)))
+        if progress:
+            progress(name)
+    return measures(scored)
+
+
+def measures(scored: list[Scored]) -> dict[str, Any]:
+    """Return the measures of scored reports."""
+    positives = [one for one in scored if one.positive]
+    negatives = [one for one in scored if not one.positive]
+    telling = [one for one in positives if set(one.label.get("fix") or ()) - _VAGUE]
+    return {
+        "cases": len(scored),
+        "positives": len(positives),
+        "negatives": len(negatives),
+        "fair_top1": _share([one.right for one in positives]),
+        "fair_top3": _share([bool(one.accepted & set(one.causes[:3])) for one in positives]),
+        "exact_top1": _share([bool(one.causes) and one.causes[0] == one.label["cause"] for one in positives]),
+        "fix_top1": _share([bool(one.fixes) and one.fixes[0] in set(one.label["fix"]) - _VAGUE for one in telling]),
+        "fix_at_2": _share([bool(set(one.fixes[:2]) & set(one.label.get("fix") or ())) for one in positives]),
+        "false_alarms": _share([one.diagnosis.verdict != "unknown" for one in negatives]),
+        "abstained": _share([one.diagnosis.verdict == "unknown" for one in positives]),
+        "brier": _mean([(one.probability - _truth(one)) ** 2 for one in scored]),
+        "misses": [
+            {"id": one.id, "cause": one.label["cause"], "also": one.label.get("also") or [], "answered": one.causes[:3], "verdict": one.diagnosis.verdict}
+            for one in scored
+            if not (one.right if one.positive else one.diagnosis.verdict == "unknown")
+        ],
+        "fix_misses": [
+            {"id": one.id, "fix": one.label.get("fix") or [], "offered": one.fixes[:3]}
+            for one in positives
+            if not set(one.fixes[:2]) & set(one.label.get("fix") or ())
+        ],
+    }
+
+
+def _truth(one: Scored) -> float:
+    """The first cause is right: 1. An abstention is right (0) on a negative and wrong (1) on a positive."""
+    if not one.positive:
+        return 0.0
+    return 1.0 if one.right or not one.causes else 0.0
+
+
+def _share(values: list[bool]) -> float | None:
+    return round(sum(values) / len(values), 4) if values else None
+
+
+def _mean(values: list[float]) -> float | None:
+    return round(sum(values) / len(values), 4) if values else None
