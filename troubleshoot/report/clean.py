@@ -1,25 +1,267 @@
-"""A pasted text to lines without decoration: terminal codes, HTML, quoting and log prefixes removed, numbers kept."""
+"""A pasted text to lines without decoration: terminal codes, HTML, quoting, boxes and log prefixes removed, line numbers kept."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 from functools import lru_cache
 
-_ANSI = r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[@-Z\\^_=>78]|[()][A-Z0-9])"
+from troubleshoot.report.prefixes import strip_prefixes
+
+#: One line longer than this keeps its beginning and its end: nobody writes it, and no message is in its middle.
+LINE_LIMIT = 200_000
+_HEADER = "Traceback (most recent call last)"
 
 
-@lru_cache(maxsize=1)
-def _ansi() -> re.Pattern[str]:
-    return re.compile(_ANSI)
+@dataclass
+class CleanText:
+    """Lines with their numbers; ``streams`` names the process of each line where prefixes told, with ``ranks`` of streams."""
+
+    lines: list[str]
+    numbers: list[int]
+    streams: list[str] | None = None
+    ranks: dict[str, int] = field(default_factory=dict)
+    cut: bool = False
 
 
-def clean(text: str) -> tuple[list[str], list[int]]:
-    """Return the lines of ``text`` without decoration, and their numbers in it, counted from 1."""
-    if "\x1b" in text:
-        text = _ansi().sub("", text)
-    if "\r" in text:
-        text = text.replace("\r\n", "\n")
+@lru_cache(maxsize=32)
+def _re(pattern: str, flags: int = 0) -> re.Pattern[str]:
+    return re.compile(pattern, flags)
+
+
+_ANSI = r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[()][A-Z0-9]|[@-Z\\^_=>78c])?"
+#: Colour codes whose escape character was lost or spelled out on the way.
+_COLOUR_REST = r"(?:\\x1b|\\u001b|\\033|\\e|\^\[|␛)\[[0-9;]{0,20}[mK]|(?<![\w\]])\[(?:[0-9]{1,2}(?:;[0-9]{1,3}){0,6})m(?![\w\]])|\[(?:0|1|22|39|49|0?;?[0-9]{1,2};?3[0-9]|3[0-9]|9[0-7])m"
+_TAGS = r"</?(?:details|summary|pre|code|br|p|span|div|blockquote|tt|samp|kbd|font|b|strong|em|i)(?:\s[^<>\n]{0,300})?/?>"
+_ENTITIES = {
+    "gt": ">", "lt": "<", "amp": "&", "quot": '"', "apos": "'", "nbsp": " ", "ldquo": '"', "rdquo": '"', "lsquo": "'", "rsquo": "'", "hellip": "…",
+}  # fmt: skip
+
+
+def clean(text: str, numbers: list[int] | None = None) -> CleanText:
+    """Return the lines of ``text`` without decoration. ``numbers`` are those of its lines where they are not 1, 2, 3, ..."""
+    text = _undecorate(text)
     lines = text.split("\n")
-    if lines and not lines[-1]:
+    if not lines[-1]:
         lines.pop()
-    return lines, list(range(1, len(lines) + 1))
+    numbers = list(range(1, len(lines) + 1)) if numbers is None else numbers[: len(lines)]
+    cut = False
+    if len(text) > LINE_LIMIT:
+        for row, line in enumerate(lines):
+            if len(line) > LINE_LIMIT:
+                lines[row] = line[: LINE_LIMIT // 2] + " … " + line[-LINE_LIMIT // 4 :]
+                cut = True
+    if "\r" in text:
+        lines, numbers = _carriage_returns(lines, numbers)
+    if "\\n" in text and ("Traceback" in text or "File " in text):
+        lines, numbers = _expand(lines, numbers, _needs_unescape, _unescape)
+    if 'File "' in text or "Traceback" in text:
+        lines, numbers = _expand(lines, numbers, _needs_split, _split_joined)
+    if "\n>" in text or text.startswith(">") or "\n >" in text:
+        lines = _unquote(lines, text)
+    result = CleanText(lines, numbers, cut=cut)
+    stripped = strip_prefixes(lines)
+    if stripped:
+        result.lines, result.streams, result.ranks = stripped
+        if not any(result.streams):
+            result.streams = None
+        if "\n>" not in text and any(line.startswith("> ") for line in result.lines):
+            result.lines = _unquote(result.lines, "\n".join(result.lines))
+    if "Exception Group Traceback" in text:
+        result.lines = _ungroup(result.lines)
+    if "│" in text or "┃" in text or "+-" in text:
+        result.lines = _unbox(result.lines)
+    return result
+
+
+def _undecorate(text: str) -> str:
+    if "\x1b" in text:
+        text = _re(_ANSI).sub("", text)
+    if "[0m" in text or "[39" in text or "[0;" in text or "[1;3" in text or "[31m" in text:
+        text = _re(_COLOUR_REST).sub("", text)
+    if not text.isascii():
+        text = text.replace("\xa0", " ").replace("\ufeff", "").replace("\u200b", "").replace("\u3000", " ")
+        if "\u2028" in text:
+            text = text.replace("\u2028", " ")
+    if "\x00" in text:
+        text = text.replace("\x00", "")
+    if "\r\n" in text:
+        text = text.replace("\r\n", "\n")
+    if "&" in text and ";" in text:
+        for _ in range(2):
+            text = _re(r"&(?:(gt|lt|amp|quot|apos|nbsp|ldquo|rdquo|lsquo|rsquo|hellip)|#(\d{2,5})|#x([0-9a-fA-F]{2,4}));").sub(_entity, text)
+    if "<" in text and (">" in text):
+        low = text.lower()
+        if "</" in text or "<br" in low or "<pre" in low or "<code" in low or "<details" in low:
+            text = _re(_TAGS, re.IGNORECASE).sub("", text)
+    return text
+
+
+def _entity(match: re.Match[str]) -> str:
+    if match[1]:
+        return _ENTITIES[match[1]]
+    code = int(match[2]) if match[2] else int(match[3], 16)
+    return chr(code) if 32 <= code < 0xD800 or code == 9 else " "
+
+
+def _carriage_returns(lines: list[str], numbers: list[int]) -> tuple[list[str], list[int]]:
+    """Make a line of each state of a progress bar; what follows the last one is what counts."""
+    out: list[str] = []
+    rows: list[int] = []
+    for line, number in zip(lines, numbers, strict=True):
+        if "\r" in line:
+            for part in line.split("\r"):
+                if part.strip():
+                    out.append(part)
+                    rows.append(number)
+            if not line.strip():
+                out.append("")
+                rows.append(number)
+        else:
+            out.append(line)
+            rows.append(number)
+    return out, rows
+
+
+def _expand(lines, numbers, needs, split):  # type: ignore[no-untyped-def]
+    """Replace each line that ``needs`` it by those that ``split`` makes of it; they share its number."""
+    hits = [row for row, line in enumerate(lines) if needs(line)]
+    if not hits:
+        return lines, numbers
+    wanted = set(hits)
+    out: list[str] = []
+    rows: list[int] = []
+    for row, line in enumerate(lines):
+        parts = split(line) if row in wanted else [line]
+        out.extend(parts)
+        rows.extend([numbers[row]] * len(parts))
+    return out, rows
+
+
+def _needs_unescape(line: str) -> bool:
+    return "\\n" in line and ("Traceback" in line or "File " in line)
+
+
+_ESCAPES = {"n": "\n", "t": "\t", "r": "", '"': '"', "'": "'", "\\": "\\", "/": "/"}
+
+
+def _unescape(line: str) -> list[str]:
+    """Unfold the string of a JSON record, or a repr, that holds a traceback."""
+    for match in _re(r'"((?:[^"\\]|\\.)*)"').finditer(line):
+        inside = match[1]
+        if "\\n" in inside and ("Traceback" in inside or 'File \\"' in inside):
+            return [line[: match.start()].rstrip(), *_unfold(inside), line[match.end() :].strip()]
+    return _unfold(line)
+
+
+def _unfold(inside: str) -> list[str]:
+    text = inside
+    # A record inside a record is escaped twice.
+    for _ in range(2):
+        if "\\n" not in text:
+            break
+        text = _re(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))").sub(_escape, text)
+    if "\x1b" in text:
+        text = _re(_ANSI).sub("", text)
+    return text.split("\n")
+
+
+def _escape(match: re.Match[str]) -> str:
+    digits = match[1] or match[2]
+    if digits:
+        code = int(digits, 16)
+        return chr(code) if not 0xD800 <= code < 0xE000 else "?"
+    return _ESCAPES.get(match[3], match[0])
+
+
+def _needs_split(line: str) -> bool:
+    if "Traceback (most" in line:
+        head = line[: line.find("Traceback (most")].strip()
+        tail = line[line.find("Traceback (most") + len(_HEADER) + 1 :]
+        return ("it/s" in head or "s/it" in head or head.endswith("?")) or 'File "' in tail
+    return line.count('File "') >= 2 and line.count('", line ') >= 2
+
+
+def _split_joined(line: str) -> list[str]:
+    """Part a traceback that was pasted as one line, and a header behind a progress bar."""
+    at = line.find("Traceback (most")
+    if at > 0 and 'File "' not in line[at:]:
+        return [line[:at], line[at:]]
+    head, tail = (line[:at], line[at:]) if at >= 0 else ("", line)
+    tail = _re(r'\s*(?=File "[^"\n]{1,4096}", line \d)').sub("\n  ", tail)
+    rows: list[str] = []
+    for part in tail.split("\n"):
+        match = _re(r'(  File "[^"]*", line \d+(?:, in (?:<[^>\n]{1,60}>|\S+))?)(?:\s+(.*))?$').match(part)
+        if not match:
+            rows.append(part)
+            continue
+        rows.append(match[1])
+        rest = match[2]
+        if rest:
+            error = _re(r"(?:^|(?<=\s))((?:[A-Za-z_]\w*\.){0,8}[A-Z]\w{0,80}(?:Error|Exception|Interrupt): .*)$").search(rest)
+            code = rest[: error.start()].strip() if error else rest
+            if code:
+                rows.append(f"    {code}")
+            if error:
+                rows.append(error[1])
+    return ([head.rstrip()] if head.strip() else []) + [row for row in rows if row.strip()]
+
+
+def _unquote(lines: list[str], text: str) -> list[str]:
+    """Remove the ``>`` of quoted mail and Markdown; that of pytest and of the interpreter's prompt stays."""
+    if not _re(r'^[ \t]{0,3}>[> \t]{0,20}(?:\S{1,40}[ \t]){0,2}?(?:Traceback \(most|File "|[\w.]{1,100}(?:Error|Exception):)', re.MULTILINE).search(text):
+        return lines
+    pattern = _re(r"[ \t]{0,3}(?:> ?)+")
+    out = []
+    for line in lines:
+        head = line.lstrip()[:1]
+        match = pattern.match(line) if head == ">" else None
+        out.append(line[match.end() :] if match else line)
+    return out
+
+
+def _ungroup(lines: list[str]) -> list[str]:
+    """Remove the margins of exception groups, however deep; the rules between the members stay."""
+    out: list[str] = []
+    inside = False
+    margin = _re(r"[ \t]{0,200}\|(?: |$)")
+    rule = _re(r"[ \t]{0,200}(?:\| )?(\+-.*)")
+    for line in lines:
+        if "Exception Group Traceback" in line:
+            inside = True
+        if inside:
+            match = margin.match(line)
+            if match:
+                line = line[match.end() :]
+            else:
+                match = rule.match(line)
+                if match:
+                    line = match[1]
+        out.append(line)
+    return out
+
+
+
+def _unbox(lines: list[str]) -> list[str]:
+    """Remove the sides of rich's boxes; their top and bottom stay to mark them."""
+    out: list[str] = []
+    ascii_box = False
+    for line in lines:
+        stripped = line.strip()
+        first = stripped[:1]
+        if first in ("│", "┃") and len(stripped) > 1:
+            inner = stripped[1:]
+            if inner[-1:] in ("│", "┃"):
+                inner = inner[:-1]
+            out.append((inner[1:] if inner[:1] == " " else inner).rstrip())
+            continue
+        if first == "+" and "Traceback (most recent call last)" in stripped and stripped.startswith("+--"):
+            ascii_box = True
+        elif ascii_box and first == "+" and not stripped.strip("+-"):
+            ascii_box = False
+        elif ascii_box and first == "|" and len(stripped) > 1:
+            inner = stripped[1:].removesuffix("|")
+            out.append((inner[1:] if inner[:1] == " " else inner).rstrip())
+            continue
+        out.append(line)
+    return out

@@ -20,7 +20,7 @@ def decode(data: bytes) -> str:
         return data.decode("utf-16", "replace")
     if data.startswith(b"\xef\xbb\xbf"):
         data = data[3:]
-    wide = _wide(data[:_SAMPLE])
+    wide = _wide_guess(data[:_SAMPLE])
     if wide:
         return data.decode(wide, "replace")
     try:
@@ -55,7 +55,7 @@ def _ascii(data: bytes) -> int:
     return len(data.translate(None, bytes(range(128, 256))))
 
 
-def _wide(data: bytes) -> str | None:
+def _wide_guess(data: bytes) -> str | None:
     if data.count(0) * 3 < len(data) or len(data) < 8:
         return None
     odd, even = data[1::2].count(0), data[::2].count(0)
@@ -64,3 +64,12 @@ def _wide(data: bytes) -> str | None:
     if even > 4 * odd:
         return "utf-16-be"
     return None
+
+
+def wide_encoding(data: bytes) -> str | None:
+    """Return the UTF-16 or UTF-32 encoding of a long file by its beginning, or None."""
+    if data.startswith((b"\xff\xfe\x00\x00", b"\x00\x00\xfe\xff")):
+        return "utf-32"
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "utf-16"
+    return _wide_guess(data[:_SAMPLE])

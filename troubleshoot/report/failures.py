@@ -1,23 +1,34 @@
-"""Chains become failures: merged where identical, with their roles in a job of several processes."""
+"""Chains become failures: merged where identical, restatements dropped, with their roles in a job of several processes."""
 
 from __future__ import annotations
 
 import re
 import zlib
+from dataclasses import replace
 
-from troubleshoot.report.model import Failure, RaisedException
+from troubleshoot.report.model import Failure, Frame, Place, RaisedException
 from troubleshoot.report.places import locate, place_of
-from troubleshoot.report.source import Chain
+from troubleshoot.report.source import Chain, Scan
 
 _VOLATILE = re.compile(r"0x[0-9a-fA-F]+|(?:[A-Za-z]:)?[\w.~-]*(?:[/\\][\w.~+-]+)+|\d+")
+_BLANKS = re.compile(r"\s+")
 
-_LAUNCHER_TYPES = ("ChildFailedError",)
-_VICTIM_TYPES = ("KeyboardInterrupt", "SystemExit", "SignalException", "BrokenPipeError", "ConnectionResetError", "EOFError", "ConnectionRefusedError")
+#: Raised because another process of the job is gone, whatever else the report holds.
 _VICTIM_WORDS = (
     "Connection closed by peer", "Connection reset by peer", "Watchdog caught collective operation timeout", "ncclRemoteError", "remote process exited",
-    "NCCL communicator was aborted", "is killed by signal", "exited unexpectedly", "Broken pipe", "Timed out waiting", "Socket Timeout",
-    "To avoid data inconsistency", "ncclSystemError", "DistBackendError", "Connection refused", "Stop_waiting response is expected",
+    "NCCL communicator was aborted", "To avoid data inconsistency", "Stop_waiting response is expected", "failed to recv, got 0 bytes", "Broken pipe",
+    "Application timeout caused pair closure", "Some NCCL operations have failed or timed out",
 )  # fmt: skip
+_VICTIM_TYPES = frozenset(("SignalException",))
+#: Victims only where something else failed: alone, each may be the failure itself.
+_SECONDARY_TYPES = frozenset(
+    ("KeyboardInterrupt", "SystemExit", "BrokenPipeError", "ConnectionResetError", "ConnectionAbortedError", "ConnectionRefusedError", "EOFError", "CancelledError")
+)
+_SECONDARY_WORDS = (
+    "DataLoader worker (pid", "is killed by signal", "exited unexpectedly", "Timed out waiting", "Socket Timeout", "Connection refused", "wait timeout after", "Gloo connectFullMesh failed",
+)  # fmt: skip
+_LAUNCHER_TYPES = frozenset(("ChildFailedError",))
+_LAUNCHER_FRAMES = ("accelerate/commands/launch.py", "torch/distributed/launch.py", "torch/distributed/run.py", "deepspeed/launcher/", "accelerate/launchers.py")
 
 
 def fingerprint(exceptions: list[RaisedException] | tuple[RaisedException, ...]) -> str:
@@ -31,7 +42,18 @@ def fingerprint(exceptions: list[RaisedException] | tuple[RaisedException, ...])
             parts.append(short.rpartition("/")[2] if owner in ("user", "python") else short)
             parts.append(_bare(frame.function))
     data = "\n".join(parts).encode("utf-8", "replace")
+    # Twice 32 bits: hashlib would cost more to import than a report to read.
     return f"{zlib.crc32(data):08x}{zlib.crc32(data[::-1]):08x}"
+
+
+def assemble(found: Scan) -> tuple[Failure, ...]:
+    """Return the failures of a report, in its order: merged where identical, with roles."""
+    order: dict[str, list[Chain]] = {}
+    for chain in _without_restatements(found.chains):
+        order.setdefault(fingerprint(chain.exceptions), []).append(chain)
+    failures = [_failure(key, chains) for key, chains in order.items()]
+    failures.sort(key=lambda failure: failure.line)
+    return tuple(_with_roles(failures, found)) if len(failures) > 1 else tuple(_alone(failures))
 
 
 def _bare(function: str | None) -> str:
@@ -41,25 +63,93 @@ def _bare(function: str | None) -> str:
     return "<module>" if name.startswith("<") else name.rpartition(".")[2]
 
 
-def assemble(chains: list[Chain]) -> tuple[Failure, ...]:
-    """Merge identical chains, drop restatements, give roles; ``chains`` are in the order of the report."""
-    order: list[str] = []
-    merged: dict[str, list[Chain]] = {}
+def _failure(key: str, chains: list[Chain]) -> Failure:
+    # A process's own words before the launcher's; of those, the most complete.
+    first = min(chains, key=lambda chain: (chain.from_footer, chain.exceptions[0].line))
+    exceptions = tuple(first.exceptions)
+    ranks = tuple(sorted({chain.rank for chain in chains if chain.rank is not None}))
+    own = sum(1 for chain in chains if not chain.from_footer) or 1
+    role = next((chain.role for chain in chains if chain.role), None) or _role(exceptions)
+    return Failure(exceptions, exceptions[0].line, role, own, ranks, key, _place(exceptions))
+
+
+def _place(exceptions: tuple[RaisedException, ...]) -> Place:
+    """The place of the exception raised first; what its own frames do not tell, those of the whole chain do."""
+    place = place_of(exceptions[0].frames)
+    if len(exceptions) == 1 or (place.user and place.library):
+        return place
+    frames: list[Frame] = [frame for one in exceptions for frame in one.frames]
+    rest = place_of(frames)
+    return Place(place.user or rest.user, place.library or rest.library)
+
+
+def _role(exceptions: tuple[RaisedException, ...]) -> str:
+    last = exceptions[-1]
+    if last.name in _LAUNCHER_TYPES:
+        return "launcher"
+    if last.name == "CalledProcessError" and any(mark in frame.path for frame in last.frames for mark in _LAUNCHER_FRAMES):
+        return "launcher"
+    root = exceptions[0]
+    if root.name in _VICTIM_TYPES or any(word in root.message for word in _VICTIM_WORDS):
+        return "victim"
+    return "cause"
+
+
+def _secondary(failure: Failure) -> bool:
+    root = failure.root
+    return root.name in _SECONDARY_TYPES or any(word in root.message for word in _SECONDARY_WORDS)
+
+
+def _alone(failures: list[Failure]) -> list[Failure]:
+    return failures
+
+
+def _with_roles(failures: list[Failure], found: Scan) -> list[Failure]:
+    genuine = [failure for failure in failures if failure.role == "cause" and not _secondary(failure)]
+    if genuine:
+        failures = [replace(failure, role="victim") if failure.role == "cause" and _secondary(failure) else failure for failure in failures]
+    if found.root_rank is None:
+        return failures
+    named = [failure for failure in failures if found.root_rank in failure.ranks and failure.role == "cause"]
+    if not named:
+        return failures
+    # The launcher saw which process ended first: what else was printed before its footer is a consequence.
+    return [
+        replace(failure, role="victim") if failure.role == "cause" and failure is not named[0] and failure.line < found.root_line else failure
+        for failure in failures
+    ]
+
+
+def _without_restatements(chains: list[Chain]) -> list[Chain]:
+    """Drop messages without frames that say what a traceback says, and footers that repeat what a rank printed."""
+    if len(chains) < 2:
+        return chains
+    told: dict[str, Chain] = {}
     for chain in chains:
-        key = fingerprint(chain.exceptions)
-        if key not in merged:
-            order.append(key)
-            merged[key] = []
-        merged[key].append(chain)
-    failures = []
-    for key in order:
-        group = merged[key]
-        first = group[0]
-        exceptions = tuple(first.exceptions)
-        ranks = tuple(sorted({chain.rank for chain in group if chain.rank is not None}))
-        frames = [frame for one in exceptions for frame in one.frames]
-        own = exceptions[0].frames
-        place = place_of(own) if own else place_of(frames)
-        failures.append(Failure(exceptions, exceptions[0].line, "cause", len(group), ranks, key, place))
-    failures.sort(key=lambda failure: failure.line)
-    return tuple(failures)
+        if chain.exceptions[-1].frames and not chain.from_footer:
+            for one in chain.exceptions:
+                told.setdefault(_said(one.message), chain)
+    kept: list[Chain] = []
+    for chain in chains:
+        last = chain.exceptions[-1]
+        if chain.from_footer:
+            original = told.get(_said(last.message))
+            if original and original.exceptions[-1].name == last.name:
+                if original.rank is None:
+                    original.rank = chain.rank
+                continue
+        elif len(chain.exceptions) == 1 and not last.frames and chain.role is None:
+            said = _said(last.message)
+            if said in told or any(said.endswith(message) or message.startswith(said) for message in _few(told) if len(message) > 8 and len(said) > 8):
+                continue
+        kept.append(chain)
+    return kept
+
+
+def _few(told: dict[str, Chain]) -> list[str]:
+    return list(told)[:50]
+
+
+def _said(message: str) -> str:
+    """The first line of a message, without what a log line appends to it."""
+    return _BLANKS.sub(" ", message.partition("\n")[0]).strip().rstrip(".`'\"").lower()[:300]

@@ -7,22 +7,39 @@ from troubleshoot.report.decode import decode, is_binary, looks_binary
 from troubleshoot.report.failures import assemble
 from troubleshoot.report.mentions import find_mentions
 from troubleshoot.report.model import Report
-from troubleshoot.report.scan import quoted_lines, scan
-from troubleshoot.report.source import Source
+from troubleshoot.report.scan import quoted_lines, scan_streams
+
+#: Characters (bytes of a file) up to which a report is kept whole.
+WHOLE_LIMIT = 2 << 20
 
 
 def read_report(text: str | bytes) -> Report:
     """Read a pasted text or the bytes of a log; never raises, whatever is in it."""
     if isinstance(text, bytes):
         if is_binary(text):
-            return Report((), (), reason="binary")
+            return empty_report("binary")
         text = decode(text)
     if looks_binary(text):
-        return Report((), (), reason="binary")
-    lines, numbers = clean(text)
-    if not any(lines):
-        return Report((), (), total_lines=len(lines), reason="empty")
-    source = Source(lines, numbers)
-    found = scan(source)
-    mentions = find_mentions(lines, numbers, quoted_lines(found))
-    return Report(tuple(lines), tuple(numbers), assemble(found.chains), mentions, total_lines=len(lines))
+        return empty_report("binary")
+    if len(text) > WHOLE_LIMIT:
+        from troubleshoot.report.files import read_long_text
+
+        return read_long_text(text)
+    return read_lines(text, None, text.count("\n") + (text[-1:] not in ("", "\n")))
+
+
+def read_lines(text: str, numbers: list[int] | None, total: int, truncated: bool = False) -> Report:
+    """Read the lines of ``text``, whose numbers (None: 1, 2, ...) are those in a text of ``total`` lines."""
+    if not text.strip():
+        return empty_report("empty", total)
+    cleaned = clean(text, numbers)
+    if not any(cleaned.lines):
+        return empty_report("empty", total)
+    found = scan_streams(cleaned)
+    mentions = find_mentions(cleaned.lines, cleaned.numbers, quoted_lines(found))
+    return Report(tuple(cleaned.lines), tuple(cleaned.numbers), assemble(found), mentions, truncated or cleaned.cut, total)
+
+
+def empty_report(reason: str, total: int = 0) -> Report:
+    """Return the report of a text that holds nothing to read."""
+    return Report((), (), total_lines=total, reason=reason)

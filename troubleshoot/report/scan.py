@@ -1,64 +1,332 @@
-"""One pass over a stream of cleaned lines: every traceback and every bare error message in it."""
+"""One pass over cleaned lines: every traceback, every error message that stands alone, and what launchers say."""
 
 from __future__ import annotations
 
-from troubleshoot.report import grammar, tracebacks
+import re
+from dataclasses import replace
+
+from troubleshoot.report import boxes, grammar, interleave, native, notebooks, pytest_output, tracebacks
+from troubleshoot.report.clean import CleanText
 from troubleshoot.report.model import RaisedException
 from troubleshoot.report.places import locate
 from troubleshoot.report.source import Chain, Scan, Source, raised
 
+#: An exception's class and message within a line of prose or of a log.
+_INSIDE = re.compile(r"(?<![\w./\\-])((?:[A-Za-z_]\w{0,80}\.){0,8}[A-Z]\w{0,80}(?:Error|Exception|Interrupt))(?:\*\*|`)?: ?(\S.*)")
+_GENERIC = re.compile(r"(?:^|[\s\]*])(?:Error|ERROR|error|Exception|错误|报错|Fatal|!!! Exception during processing ?!!!)(?:\s?[:：]\s?|\s(?<=!!! ))(\S.{3,})")
+_COMFY = re.compile(r"Error occurred when executing ([^:\n]{1,200}):\s*$")
+_STATED = re.compile(r"[\s*#-]{0,10}Exception (Type|Message):?\**:?\s?(.*)$")
+_SUMMARY = ("FAILED ", "ERROR tests", "ERROR test_")
+_WRAPPERS = ("Original Traceback", "-- Process ", '"""', "ray::", "The above")
 
-def scan(source: Source) -> Scan:
-    """Return what failed in ``source``."""
+#: More failures than this in one report are repetitions with other numbers in them.
+_MOST_CHAINS = 5000
+
+
+def scan_streams(text: CleanText) -> Scan:
+    """Return what failed in every stream, in the order of the report."""
     found = Scan()
-    lines = source.lines
-    i, end = 0, len(lines)
-    while i < end:
-        line = lines[i]
-        if "Traceback (most" in line or 'File "' in line:
-            i = _python(source, i, found)
-        elif "Error" in line or "Exception" in line:
-            i = _bare(source, i, found)
-        else:
-            i += 1
+    if text.streams is None:
+        _scan_tangled(Source(text.lines, text.numbers), found)
+    else:
+        rows: dict[str, list[int]] = {}
+        for row, stream in enumerate(text.streams):
+            rows.setdefault(stream, []).append(row)
+        for stream, indexes in rows.items():
+            source = Source([text.lines[row] for row in indexes], [text.numbers[row] for row in indexes], text.ranks.get(stream))
+            _scan_tangled(source, found)
+        found.chains.sort(key=lambda chain: chain.exceptions[0].line)
     return found
 
 
-def _python(source: Source, at: int, found: Scan) -> int:
-    lines, end = source.lines, len(source)
-    stripped = lines[at].strip()
-    if grammar.HEADER not in stripped and not stripped.startswith('File "'):
+def _scan_tangled(source: Source, found: Scan) -> None:
+    groups = interleave.untangle(source.lines)
+    if not groups:
+        _Scanner(source, found).run()
+        return
+    taken = {row for group in groups for row in group}
+    rest = [row for row in range(len(source)) if row not in taken]
+    for indexes in [*groups, rest]:
+        part = Source([source.lines[row] for row in indexes], [source.numbers[row] for row in indexes], source.rank)
+        _Scanner(part, found).run()
+    found.chains.sort(key=lambda chain: chain.exceptions[0].line)
+
+
+class _Scanner:
+    """The place in one stream, and what the lines so far said about those that follow."""
+
+    def __init__(self, source: Source, found: Scan) -> None:
+        self.source = source
+        self.found = found
+        self.footer_rank: int | None = None
+        self.in_root_cause = False
+        self.stated: tuple[str, str] = ("", "")
+        self.before: tuple[int, str] | None = None
+
+    def run(self) -> None:
+        lines = self.source.lines
+        i, end = 0, len(lines)
+        while i < end:
+            line = lines[i]
+            # Cheap words first: almost every line of a log has none of them.
+            if "Traceback" in line or 'File "' in line:
+                i = self._traceback(i)
+            elif "rror" in line or "xception" in line or "Interrupt" in line or "Exit" in line or "错" in line:
+                i = self._message(i)
+            elif line[:1] == "E" and pytest_output.is_error_line(line):
+                i = self._one(pytest_output.read_pytest(self.source, i))
+            elif " in " in line or "In [" in line or "In[" in line or "File " in line:
+                i = self._frame(i)
+            elif "terminat" in line or "Watchdog caught" in line or "code" in line or "rank " in line or "Root Cause" in line or "BAD" in line or "mpirun" in line:
+                i = self._native(i)
+            else:
+                i += 1
+            if len(self.found.chains) >= _MOST_CHAINS:
+                return
+
+    def _add(self, exceptions: list[RaisedException], rank: int | None = None, role: str | None = None) -> Chain:
+        chain = Chain(exceptions, rank if rank is not None else self.source.rank, role)
+        self.found.chains.append(chain)
+        return chain
+
+    def _one(self, result: tuple[RaisedException | None, int]) -> int:
+        one, past = result
+        if one:
+            self._add([one])
+        return past
+
+    # -- tracebacks ----------------------------------------------------------------------------------------------------------
+
+    def _traceback(self, at: int) -> int:
+        lines = self.source.lines
+        line = lines[at]
+        if boxes.begins_box(line) or notebooks.begins_notebook(line):
+            return self._chain(at)
+        stripped = line.strip()
+        if grammar.HEADER in line or stripped.startswith('File "'):
+            return self._chain(at)
+        if "rror" in line or "xception" in line:
+            return self._message(at)
+        if stripped.startswith("File "):
+            return self._frame(at)
         return at + 1
-    exceptions: list[RaisedException] = []
-    i = at
-    link: str | None = None
-    while True:
-        one, past = tracebacks.read_traceback(source, i)
-        if one is None:
-            break
-        if link:
-            one = raised(one.type, one.message, list(one.frames), one.line, one.last_line, link, one.complete)
-        exceptions.append(one)
-        i = past
-        following = tracebacks.connector(lines, i, end)
-        if not following or following[1] >= end or grammar.HEADER not in lines[following[1]]:
-            break
-        link, i = following
-    if exceptions:
-        found.chains.append(Chain(exceptions, source.rank))
+
+    def _chain(self, at: int) -> int:
+        """Read a traceback and those that hang together with it."""
+        lines, end = self.source.lines, len(self.source)
+        in_footer = "traceback :" in lines[at] or "traceback:" in lines[at]
+        exceptions: list[RaisedException] = []
+        i = at
+        link: str | None = None
+        while i < end:
+            one, past = self._read(i)
+            if one is None:
+                break
+            exceptions.append(replace(one, link=link) if link else one)
+            i = past
+            nested = self._nested(i) if one.type else None
+            if nested is not None:
+                inner, i = nested
+                # What a worker raised came first; the exception that carries its text came of it.
+                wrapped = exceptions.pop()
+                exceptions.extend([inner, replace(wrapped, link="cause")])
+            if one.name.endswith("ExceptionGroup") and i < end and lines[i].startswith("+-"):
+                i = self._members(i, exceptions)
+            following = tracebacks.connector(lines, i, end)
+            if not following or following[1] >= end or not self._begins(following[1]):
+                break
+            link, i = following
+        if not exceptions:
+            return max(i, at + 1)
+        last = exceptions[-1]
+        if not last.type and not last.message:
+            exceptions[-1] = self._named(last, at)
+        if exceptions[0].link:
+            exceptions[0] = replace(exceptions[0], link=None)
+        chain = self._add(exceptions)
+        if in_footer:
+            chain.rank, chain.from_footer = self.footer_rank, True
+        return max(i, at + 1)
+
+    def _members(self, at: int, exceptions: list[RaisedException]) -> int:
+        """Read the members of an exception group, nested ones too, and put them before the groups that hold them."""
+        lines, end = self.source.lines, len(self.source)
+        groups = [exceptions.pop()]
+        leaves: list[RaisedException] = []
+        link = "group"
+        i = at
+        while i < end:
+            stripped = lines[i].strip()
+            following = tracebacks.connector(lines, i, end)
+            if following:
+                link, i = following
+            elif grammar.HEADER in stripped:
+                one, i = self._read(i)
+                if one is None:
+                    break
+                (groups if one.name.endswith("ExceptionGroup") else leaves).append(replace(one, link=link))
+                link = "group"
+            elif stripped.startswith("+-"):
+                i += 1
+            elif grammar.match_exception(stripped, False):
+                # A member that was never raised has no traceback.
+                found = tracebacks.read_exception_line(self.source, i, False)
+                if not found:
+                    break
+                leaves.append(raised(found[0], found[1], [], self.source.numbers[i], self.source.numbers[found[2] - 1], link, True))
+                i = found[2]
+            else:
+                break
+        exceptions.extend(leaves)
+        exceptions.extend(reversed(groups))
         return i
-    return at + 1
 
+    def _begins(self, at: int) -> bool:
+        line = self.source.lines[at]
+        return grammar.HEADER in line or boxes.begins_box(line) or line.lstrip().startswith('File "')
 
-def _bare(source: Source, at: int, found: Scan) -> int:
-    stripped = source.lines[at].strip()
-    match = grammar.match_exception(stripped, False)
-    if not match or grammar.is_warning(match[0]) or not match[1]:
+    def _read(self, at: int) -> tuple[RaisedException | None, int]:
+        line = self.source.lines[at]
+        if boxes.begins_box(line):
+            return boxes.read_box(self.source, at)
+        if notebooks.begins_notebook(line):
+            return notebooks.read_notebook(self.source, at)
+        stripped = line.lstrip()
+        if "Group Traceback" in line or (stripped[:1] in "|+" and grammar.HEADER in line):
+            return tracebacks.read_traceback(self.source, at)
+        return tracebacks.read_traceback(self.source, at)
+
+    def _nested(self, at: int) -> tuple[RaisedException, int] | None:
+        """Read the traceback of a worker that a message carries in it."""
+        lines, end = self.source.lines, len(self.source)
+        for i in range(at, min(end, at + 4)):
+            stripped = lines[i].strip()
+            if not stripped or (stripped.startswith(_WRAPPERS) and grammar.HEADER not in stripped):
+                continue
+            if grammar.HEADER not in stripped or not (stripped.startswith("Original") or lines[i - 1].strip().startswith(_WRAPPERS[1:4])):
+                return None
+            one, past = tracebacks.read_traceback(self.source, i)
+            if one is None:
+                return None
+            if past < end and lines[past].strip() == '"""':
+                past += 1
+            return one, past
+        return None
+
+    def _named(self, one: RaisedException, at: int) -> RaisedException:
+        """Give frames without an exception the one that the text named above them."""
+        kind, message = self.stated
+        line = one.line
+        if not message and self.before and at - self.before[0] <= 12:
+            line, message = self.source.numbers[self.before[0]], self.before[1]
+            self._forget(line)
+        if not kind and not message:
+            return one
+        match = grammar.match_exception(message, False) if not kind else None
+        if match:
+            kind, message = match
+        return raised(kind, message, list(one.frames), line, one.last_line, one.link, one.complete)
+
+    def _forget(self, line: int) -> None:
+        """Drop the failure without frames that was made of a line which turned out to head a traceback."""
+        chains = self.found.chains
+        if chains and not chains[-1].exceptions[0].frames and chains[-1].exceptions[0].line == line:
+            chains.pop()
+
+    def _frame(self, at: int) -> int:
+        lines = self.source.lines
+        if boxes.begins_cut_box(lines, at):
+            return self._one(boxes.read_box(self.source, at))
+        if notebooks.begins_notebook_frame(lines, at):
+            return self._one(notebooks.read_notebook(self.source, at))
         return at + 1
-    message, past = tracebacks.read_message(source, at + 1, match[1], grammar.indent(source.lines[at]))
-    one = raised(match[0], message, [], source.numbers[at], source.numbers[past - 1])
-    found.chains.append(Chain([one], source.rank))
-    return past
+
+    # -- messages --------------------------------------------------------------------------------------------------------------
+
+    def _message(self, at: int) -> int:
+        line = self.source.lines[at]
+        if line[:1] == "E" and pytest_output.is_error_line(line):
+            return self._one(pytest_output.read_pytest(self.source, at))
+        if len(line) > 20_000:
+            return at + 1
+        if "terminat" in line or "return code" in line or line.startswith(("srun:", "slurmstepd:")):
+            past = self._native(at)
+            if past > at + 1 or "terminat" in line or self._is_launcher(line):
+                return past
+        if " in " in line and ("In [" in line or "<ipython" in line):
+            return self._frame(at)
+        stated = _STATED.match(line)
+        if stated and stated[2]:
+            kind, message = self.stated
+            text = stated[2].strip().strip("*`")
+            self.stated = (text, message) if stated[1] == "Type" else (kind, text)
+            return at + 1
+        comfy = _COMFY.search(line)
+        if comfy:
+            return self._message_below(at)
+        stripped = line.strip().strip("`*").strip()
+        match = grammar.match_exception(stripped, False)
+        if match and match[1] and not grammar.is_warning(match[0]):
+            return self._bare(at, match[0], match[1])
+        if stripped.startswith(_SUMMARY) and "::" in stripped and " - " in stripped:
+            stripped = stripped.partition(" - ")[2]
+        inside = _INSIDE.search(stripped)
+        if inside:
+            return self._bare(at, inside[1], inside[2])
+        generic = _GENERIC.search(line)
+        if generic:
+            self.before = (at, generic[1].strip())
+            return self._bare(at, "", generic[1].strip())
+        return at + 1
+
+    def _message_below(self, at: int) -> int:
+        """``Error occurred when executing KSampler:`` is followed by the message, then by frames."""
+        lines = self.source.lines
+        for i in range(at + 1, min(len(lines), at + 4)):
+            if lines[i].strip():
+                if lines[i].lstrip().startswith('File "') or grammar.HEADER in lines[i]:
+                    return i
+                message, past = tracebacks.read_message(self.source, i + 1, lines[i].strip(), 0)
+                self.before = (i, message)
+                self._add([raised("", message, [], self.source.numbers[i], self.source.numbers[past - 1])])
+                return past
+        return at + 1
+
+    def _bare(self, at: int, kind: str, first: str) -> int:
+        message, past = tracebacks.read_message(self.source, at + 1, first.rstrip("`*"), 0)
+        if past > at + 1 and not kind:
+            message, past = first, at + 1
+        if self.before is None or self.before[0] != at:
+            self.before = (at, f"{kind}: {message}" if kind else message)
+        self._add([raised(kind, message, [], self.source.numbers[at], self.source.numbers[past - 1])])
+        return past
+
+    # -- native code and launchers -----------------------------------------------------------------------------------------
+
+    def _is_launcher(self, line: str) -> bool:
+        return any(word in line for word in native.LAUNCHER_LINES)
+
+    def _native(self, at: int) -> int:
+        line = self.source.lines[at]
+        if "terminate called" in line or "uncaught exception" in line:
+            return self._one(native.read_terminate(self.source, at))
+        if "Watchdog caught" in line:
+            one, rank = native.read_watchdog(self.source, at)
+            self._add([one], rank, "victim")
+            return at + 1
+        if "Root Cause" in line:
+            self.in_root_cause = True
+        elif self._is_launcher(line):
+            self._add([raised("", line.strip(), [], self.source.numbers[at], self.source.numbers[at])], None, "launcher")
+        elif ": " in line:
+            rank = native.footer_rank(line)
+            if rank is not None:
+                self.footer_rank = rank
+                if self.in_root_cause:
+                    self.in_root_cause = False
+                    self.found.root_rank = rank
+                    self.found.root_line = self.source.numbers[at]
+        return at + 1
 
 
 def quoted_lines(found: Scan) -> set[int]:
@@ -68,7 +336,6 @@ def quoted_lines(found: Scan) -> set[int]:
         for one in chain.exceptions:
             for frame in one.frames:
                 numbers.add(frame.at)
-                if locate(frame.path)[0] != "user":
+                if frame.code is not None and locate(frame.path)[0] != "user":
                     numbers.add(frame.at + 1)
-                    numbers.add(frame.at + 2)
     return numbers

@@ -26,8 +26,7 @@ class Chain:
     exceptions: list[RaisedException]
     rank: int | None = None
     role: str | None = None
-    # What torchelastic says of the failure that came first: (rank, exit code).
-    root_rank: int | None = None
+    # Restated in torchelastic's footer, not printed by the process itself.
     from_footer: bool = False
 
 
@@ -36,8 +35,9 @@ class Scan:
     """Everything found in one stream."""
 
     chains: list[Chain] = field(default_factory=list)
-    # (first, past the last) index of lines that are frames of code that is not the reporter's.
-    quoted: list[tuple[int, int]] = field(default_factory=list)
+    # The rank whose failure torchelastic saw first, and the line that says so.
+    root_rank: int | None = None
+    root_line: int = 0
 
 
 def raised(

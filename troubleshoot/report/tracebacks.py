@@ -132,7 +132,7 @@ def ends_message(stripped: str) -> bool:
         return True
     if first in "`$╭─│❱╰" or grammar.HEADER in stripped:
         return True
-    if first == "<" or stripped.startswith((grammar.CAUSE_LINE, grammar.CONTEXT_LINE, "--------", "========", "## ", "# ", "frame #", "Exception raised from", "During handling")):
+    if first == "<" or stripped.startswith((grammar.CAUSE_LINE, grammar.CONTEXT_LINE, "--------", "========", "+-", "## ", "# ", "frame #", "Exception raised from", "During handling")):
         return True
     if "Error" in stripped or "Exception" in stripped or "Interrupt" in stripped:
         match = grammar.EXCEPTION.match(stripped)

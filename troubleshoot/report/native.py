@@ -1,0 +1,70 @@
+"""What C++ and launchers print when they end: ``terminate called``, watchdogs, and torchelastic's list of failed ranks."""
+
+from __future__ import annotations
+
+import re
+
+from troubleshoot.report.model import RaisedException
+from troubleshoot.report.source import Source, raised
+from troubleshoot.report.tracebacks import ends_message
+
+_TERMINATE = re.compile(r".*terminate called after throwing an instance of '([^']{1,200})'")
+_UNCAUGHT = re.compile(r".*terminating (?:due to|with) uncaught exception of type ([\w:]{1,200})(?:: (.*))?")
+_RANK = re.compile(r"\[[Rr]ank (\d{1,5})\]")
+_FOOTER_RANK = re.compile(r"\s*rank\s{1,20}: (\d{1,6})(?:\s|$)")
+
+#: Words of lines by which a launcher or a batch system tells that something of it ended.
+LAUNCHER_LINES = (
+    "srun: error:", "exits with return code", "mpirun has detected", "mpirun detected that", "Primary job  terminated normally", "prterun detected",
+    "slurmstepd: error:", "BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES",
+)  # fmt: skip
+
+
+def read_terminate(source: Source, at: int) -> tuple[RaisedException | None, int]:
+    """Read ``terminate called after throwing an instance of 'c10::Error'`` with its ``what():``."""
+    lines, numbers, end = source.lines, source.numbers, len(source)
+    match = _TERMINATE.match(lines[at][:1000])
+    parts: list[str] = []
+    i = at + 1
+    if match:
+        kind = match[1]
+        while i < end and i < at + 3 and "what():" not in lines[i]:
+            i += 1
+        if i >= end or "what():" not in lines[i]:
+            return raised(kind, "", [], numbers[at], numbers[at]), at + 1
+        parts.append(lines[i].partition("what():")[2].strip())
+        i += 1
+    else:
+        match = _UNCAUGHT.match(lines[at][:5000])
+        if not match:
+            return None, at + 1
+        kind = match[1]
+        parts.append(match[2] or "")
+    while i < end and len(parts) < 40:
+        stripped = lines[i].strip()
+        if not stripped or ends_message(stripped):
+            break
+        parts.append(stripped)
+        i += 1
+    return raised(kind, "\n".join(parts), [], numbers[at], numbers[i - 1]), skip_native_frames(lines, i)
+
+
+def skip_native_frames(lines: list[str], at: int) -> int:
+    """Return the index past a C++ stack that begins at ``at``."""
+    while at < len(lines) and lines[at].lstrip().startswith(("frame #", "Exception raised from", "<omitting python frames>")):
+        at += 1
+    return at
+
+
+def read_watchdog(source: Source, at: int) -> tuple[RaisedException, int | None]:
+    """Return the exception (without a class) of NCCL's watchdog, and the rank that it names."""
+    line = source.lines[at]
+    rank = _RANK.search(line[:2000])
+    message = line[line.find("Watchdog caught") :]
+    return raised("", message, [], source.numbers[at], source.numbers[at]), int(rank[1]) if rank else None
+
+
+def footer_rank(line: str) -> int | None:
+    """Return the rank that a line of torchelastic's footer (``  rank      : 1 (local_rank: 1)``) names."""
+    match = _FOOTER_RANK.match(line)
+    return int(match[1]) if match else None
