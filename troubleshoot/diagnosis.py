@@ -13,8 +13,9 @@ from troubleshoot.errors import InputError, TroubleshootError
 from troubleshoot.evidence import Facts, collect_facts, environment_of
 from troubleshoot.fixes import fixes_for
 from troubleshoot.knowledge import KnowledgeBase, load_kb
-from troubleshoot.matching import Matches, find_candidates
+from troubleshoot.matching import Matches, Search, find_candidates
 from troubleshoot.matching.candidates import affected_texts
+from troubleshoot.matching.dependencies import changed_facts
 from troubleshoot.questions import open_facts, questions, undecided_facts
 from troubleshoot.ranking import KNOWN, LIKELY, Hypothesis, rank
 from troubleshoot.report.model import Report
@@ -36,6 +37,7 @@ class _Known:
     environment: Environment
     base: KnowledgeBase
     language: str
+    search: Search
 
 
 def diagnose(
@@ -110,9 +112,9 @@ def _diagnose(
 ) -> Diagnosis:
     base = kb if kb is not None else load_kb()
     given = _answers(answers, gpu, have)
-    known = _Known(report, _environment(report, environment), base, language)
+    known = _Known(report, _environment(report, environment), base, language, Search(report, base))
     facts = _facts(known, given)
-    matches = find_candidates(report, facts, base)
+    matches = find_candidates(known.search, facts)
     hypotheses = rank(matches, report, base)
     hypotheses, facts, matches = _look_at_accelerators(known, environment, given, hypotheses, facts, matches)
     diagnoses = tuple(_issue(one, base, language) for one in hypotheses[:_MOST])
@@ -244,7 +246,7 @@ def _look_at_accelerators(
 
     looked = replace(known, environment=merge(known.environment, local_environment(accelerators=True)))
     facts = _facts(looked, given)
-    matches = find_candidates(known.report, facts, known.base)
+    matches = find_candidates(known.search, facts)
     return rank(matches, known.report, known.base), facts, matches
 
 
@@ -308,14 +310,20 @@ def _questions(known: _Known, given: Mapping[str, str], hypotheses: tuple[Hypoth
         return ()
 
     def first_fix(answer: dict[str, str]) -> tuple[str, str] | None:
+        if not answer:
+            return first.entry.id, _first_id(first, known.base)
         try:
             facts = _facts(known, {**given, **answer})
         except TroubleshootError:
             return None
-        ranked = rank(find_candidates(known.report, facts, known.base), known.report, known.base)
+        ranked = rank(find_candidates(known.search, facts, matches, changed_facts(answer)), known.report, known.base)
         if not ranked:
             return None
-        fixes = [fix for fix in fixes_for(ranked[0], known.base) if fix.fits is not False]
-        return ranked[0].entry.id, fixes[0].id if fixes else ""
+        return ranked[0].entry.id, _first_id(ranked[0], known.base)
 
     return questions(opens, known.base, first_fix, known.language)
+
+
+def _first_id(hypothesis: Hypothesis, base: KnowledgeBase) -> str:
+    fixes = fixes_for(hypothesis, base)
+    return fixes[0].id if fixes and fixes[0].fits is not False else ""

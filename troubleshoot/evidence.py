@@ -54,6 +54,13 @@ class FailureFacts:
     """What one failure shows by itself."""
 
     failure: Failure
+    #: what was found for a frame pattern: frames do not change while a user answers questions
+    seen: dict[tuple[str | None, str | None, str | None], object] = field(default_factory=dict, compare=False)
+
+    @cached_property
+    def all_paths(self) -> str:
+        """All frames' files in one text, each after a newline and a slash, so that one search tells whether a part occurs at all."""
+        return "".join(f"\n/{path}" for path in self.paths)
 
     @cached_property
     def frames(self) -> tuple[Frame, ...]:

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from troubleshoot.knowledge.base import KnowledgeBase
 from troubleshoot.knowledge.schema import Entry, WeightedCause
 from troubleshoot.matching.candidates import Candidate, Matches
-from troubleshoot.matching.conditions import evaluate
 from troubleshoot.report.model import Report
 
 KNOWN = 0.8
@@ -174,7 +173,7 @@ def _hypotheses(candidate: Candidate, strength: float, scale: float, leads: bool
         cause = entry.cause or "none"
         confidence = strength * scale
         return [Hypothesis(candidate, cause, None, _cap(confidence), _cap(confidence), leads=leads)]
-    shares = cause_shares(candidate)
+    shares = candidate.cause_shares
     if not shares:
         return []
     count = sum(1 for _, share in shares if share >= OPEN_SHARE)
@@ -190,23 +189,6 @@ def _hypotheses(candidate: Candidate, strength: float, scale: float, leads: bool
             )
         )
     return found
-
-
-def cause_shares(candidate: Candidate) -> list[tuple[WeightedCause, float]]:
-    """Return a family's causes with their shares under this evidence, largest first; impossible ones are left out."""
-    weights: list[tuple[WeightedCause, float]] = []
-    for weighted in candidate.entry.causes:
-        if any(evaluate(condition, candidate.context).state is False for condition in weighted.needs):
-            continue
-        weight = weighted.weight
-        for condition in weighted.likelier:
-            if evaluate(condition, candidate.context).state:
-                weight *= condition.times if condition.times is not None else 3.0
-        weights.append((weighted, weight))
-    total = sum(weight for _, weight in weights)
-    if total <= 0:
-        return []
-    return sorted(((weighted, weight / total) for weighted, weight in weights), key=lambda item: -item[1])
 
 
 def _cap(value: float) -> float:

@@ -94,14 +94,15 @@ class KnowledgeBase:
 
     def candidates(self, words: set[str]) -> list[int]:
         """Return the numbers of the patterns that a text with these words may match, in a stable order."""
-        keys = self.index.keys
+        keys, needs = self.index.keys, self.index.needs
         found = set(self.index.always)
-        # The smaller side drives: a report has fewer words than a large base has keys.
-        for word in words:
-            numbers = keys.get(word)
-            if numbers:
-                found.update(numbers)
-        return sorted(found)
+        for word in words & self._key_words:
+            found.update(keys[word])
+        return sorted(number for number in found if words.issuperset(needs[number]))
+
+    @cached_property
+    def _key_words(self) -> frozenset[str]:
+        return frozenset(self.index.keys)
 
     @cached_property
     def _words(self) -> dict[int, list[str]]:

@@ -17,7 +17,7 @@ from troubleshoot.knowledge.schema import Causes
 from troubleshoot.knowledge.templates import TemplateError, joined_probes, key_words, parse_template
 
 #: Raised whenever the layout changes, so that an older cache is not read.
-FORMAT = 4
+FORMAT = 5
 
 #: Length of the pieces that index the templates for text without blanks.
 GRAM = 8
@@ -30,7 +30,8 @@ class Index(msgspec.Struct, frozen=True):
     """The first line. ``patterns`` are (kind, text, owners); kind is "t" for a template, "p" for a phrase.
 
     ``keys`` leads from a word to patterns that cannot match without it (or one of its alternatives); ``grams`` does the same with
-    pieces of GRAM characters for text without blanks; ``always`` lists patterns that have no word. ``ids``, ``causes`` and ``scope``
+    pieces of GRAM characters for text without blanks; ``always`` lists patterns that have no word; ``needs`` are the words that a text must
+    have all of. ``ids``, ``causes`` and ``scope``
     are (offset, length) of lines, offsets counting from the end of the first line.
     """
 
@@ -40,6 +41,7 @@ class Index(msgspec.Struct, frozen=True):
     grams: dict[str, list[int]]
     always: list[int]
     patterns: list[tuple[str, str, list[str]]]
+    needs: list[list[str]]
     ids: dict[str, tuple[int, int]]
     aliases: dict[str, str]
     causes: tuple[int, int]
@@ -68,7 +70,7 @@ def compile_base(collected: Collected, stamps: list[list[object]]) -> bytes:
     causes = add(collected.causes or Causes(schema=1, causes={}))
     scope = add(list(collected.out_of_scope.values()))
     patterns = _patterns(collected, warnings)
-    keys, always = _keys(patterns)
+    keys, always, needs = _keys(patterns)
     body = b"".join(lines)
     index = Index(
         format=FORMAT,
@@ -77,6 +79,7 @@ def compile_base(collected: Collected, stamps: list[list[object]]) -> bytes:
         grams=_grams(patterns),
         always=always,
         patterns=patterns,
+        needs=needs,
         ids=ids,
         aliases={alias: id_ for id_, entry in collected.entries.items() for alias in entry.aliases},
         causes=causes,
@@ -112,20 +115,22 @@ def _patterns(collected: Collected, warnings: list[str]) -> list[tuple[str, str,
     return patterns
 
 
-def _keys(patterns: list[tuple[str, str, list[str]]]) -> tuple[dict[str, list[int]], list[int]]:
-    """Choose for each pattern the group of words that is rarest over all patterns."""
+def _keys(patterns: list[tuple[str, str, list[str]]]) -> tuple[dict[str, list[int]], list[int], list[list[str]]]:
+    """Choose for each pattern the group of words that is rarest over all patterns; list the words that each cannot do without."""
     groups = [key_words(parse_template(text)) if kind == "t" else phrase_keys(parse_phrase(text)) for kind, text, _ in patterns]
     frequency = Counter(word for one in groups for group in one for word in group)
     keys: dict[str, list[int]] = {}
     always: list[int] = []
+    needs: list[list[str]] = []
     for index, one in enumerate(groups):
+        needs.append(sorted({group[0] for group in one if len(group) == 1}))
         if not one:
             always.append(index)
             continue
         best = min(one, key=lambda group: (sum(frequency[word] for word in group), -max(map(len, group))))
         for word in best:
             keys.setdefault(word, []).append(index)
-    return keys, always
+    return keys, always, needs
 
 
 def _grams(patterns: list[tuple[str, str, list[str]]]) -> dict[str, list[int]]:

@@ -62,6 +62,7 @@ def parse_phrase(text: str) -> Phrase:
     return Phrase(text, tuple(tuple(alternative for alternative in term.split("|") if alternative) for term in text.lower().split()))
 
 
+@lru_cache(maxsize=8192)
 def phrase_keys(phrase: Phrase) -> tuple[tuple[str, ...], ...]:
     """Return groups of index keys (see :func:`tokens`): a sentence in which the phrase holds has a key of every group."""
     groups: list[tuple[str, ...]] = []

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from functools import cached_property
 
 from troubleshoot.evidence import Facts, FailureFacts
 from troubleshoot.knowledge.base import KnowledgeBase
 from troubleshoot.knowledge.compiled import SCOPE_OWNER
-from troubleshoot.knowledge.phrases import Sentence
-from troubleshoot.knowledge.schema import Affected, Condition, Entry, FramePattern, MessageTemplate
+from troubleshoot.knowledge.schema import Affected, Condition, Entry, FramePattern, MessageTemplate, WeightedCause
 from troubleshoot.knowledge.templates import facts_of, literal_length, parse_template
 from troubleshoot.matching.conditions import UNKNOWN, Context, Outcome, evaluate, frame_matches
-from troubleshoot.matching.search import Hit, SearchText, prose, search_phrases, search_templates
+from troubleshoot.matching.search import Hit, Search
 from troubleshoot.report.model import Failure, Report
 from troubleshoot.result import EvidenceItem
 from troubleshoot.versions import VersionRange, in_ranges, parse_version
@@ -34,6 +33,7 @@ class Candidate:
     where: str
     context: Context
     evidence: tuple[EvidenceItem, ...]
+    hits: list[tuple[Hit, str]]
     frames: bool | None = None
     has_frames: bool = False
     affected: bool | None = None
@@ -50,48 +50,64 @@ class Candidate:
         return supported + sum(1.0 for state in self.required if state) + 0.75 * self.supporting
 
 
+    @cached_property
+    def cause_shares(self) -> list[tuple[WeightedCause, float]]:
+        """A family's causes with their shares under this evidence, largest first; impossible ones are left out."""
+        weights: list[tuple[WeightedCause, float]] = []
+        for weighted in self.entry.causes:
+            if any(evaluate(condition, self.context).state is False for condition in weighted.needs):
+                continue
+            weight = weighted.weight
+            for condition in weighted.likelier:
+                if evaluate(condition, self.context).state:
+                    weight *= condition.times if condition.times is not None else _LIKELIER
+            weights.append((weighted, weight))
+        total = sum(weight for _, weight in weights)
+        if total <= 0:
+            return []
+        return sorted(((weighted, weight / total) for weighted, weight in weights), key=lambda item: -item[1])
+
+
+#: What a ``likelier`` condition without ``times`` multiplies by.
+_LIKELIER = 3.0
+
+
 @dataclass(frozen=True)
 class Matches:
     """All that matching found: candidates (refuted ones too), and for each failure the out-of-scope group that it falls into."""
 
     candidates: tuple[Candidate, ...]
     out_of_scope: dict[int, str] = field(default_factory=dict)
-    search: SearchText | None = None
-    sentences: Callable[[], list[Sentence]] = list
 
 
-def find_candidates(report: Report, facts: Facts, base: KnowledgeBase) -> Matches:
-    """Match a report against the knowledge base."""
-    text = SearchText(report)
-    found: list[Sentence] | None = None
+def find_candidates(search: Search, facts: Facts, before: Matches | None = None, changed: frozenset[str] = frozenset()) -> Matches:
+    """Hold every entry of which a pattern was found against the facts.
 
-    def sentences() -> list[Sentence]:
-        nonlocal found
-        if found is None:
-            found = prose(report)
-        return found
-
-    failures = [FailureFacts(failure) for failure in report.failures]
-    hits = search_templates(text, base)
-    if any(base.index.patterns[number][0] == "p" for number in base.candidates(text.words)):
-        hits += search_phrases(text, sentences(), base)
+    With ``before``, the matches of the same search under other answers, and the facts ``changed`` since, only the entries that read a
+    changed fact are held again.
+    """
+    if before is not None:
+        candidates = [
+            _hold(one.entry, one.failure, one.hits, facts, search, one.context.memo, changed) if search.reads(one.entry) & changed else one
+            for one in before.candidates
+        ]
+        return Matches(tuple(candidates), before.out_of_scope)
+    report, base = search.report, search.base
     grouped: dict[tuple[str, int | None], list[tuple[Hit, str]]] = {}
     scoped: dict[int, list[tuple[Hit, str]]] = {}
-    for hit in hits:
+    for hit in search.hits:
+        kind, _, owners = base.index.patterns[hit.pattern]
         place, where = _place(hit.line, report.failures)
-        if base.index.patterns[hit.pattern][0] == "p" and where != "message":
+        if kind == "p" and where != "message":
             place, where = None, "symptom"
-        for owner in base.index.patterns[hit.pattern][2]:
+        for owner in owners:
             if owner.startswith(SCOPE_OWNER):
                 if place is not None and where == "message":
                     scoped.setdefault(place, []).append((hit, owner.removeprefix(SCOPE_OWNER)))
             else:
                 grouped.setdefault((owner, place), []).append((hit, where))
-    candidates: list[Candidate] = []
-    for (owner, place), one in grouped.items():
-        failure = failures[place] if place is not None else None
-        candidates.append(_hold(base.entry(owner), place, failure, one, facts, base, sentences))
-    return Matches(tuple(candidates), _scope(report, scoped, candidates, base), text, sentences)
+    candidates = [_hold(base.entry(owner), place, one, facts, search) for (owner, place), one in grouped.items()]
+    return Matches(tuple(candidates), _scope(report, scoped, candidates, base))
 
 
 def _place(line: int, failures: tuple[Failure, ...]) -> tuple[int | None, str]:
@@ -113,18 +129,19 @@ _RANK = {"message": 0, "traceback": 1, "loose": 2, "symptom": 3}
 def _hold(
     entry: Entry,
     place: int | None,
-    failure: FailureFacts | None,
     hits: list[tuple[Hit, str]],
     facts: Facts,
-    base: KnowledgeBase,
-    sentences: Callable[[], list[Sentence]],
+    search: Search,
+    memo: dict[int, Outcome] | None = None,
+    changed: frozenset[str] = frozenset(),
 ) -> Candidate:
     hit, where = min(hits, key=lambda item: (_RANK[item[1]], item[0].line))
-    template = _template(entry, base.index.patterns[hit.pattern][1])
+    failure = search.failures[place] if place is not None else None
+    template = _template(entry, search.base.index.patterns[hit.pattern][1])
     bindings = facts_of(hit.captured, template.roles if template else {})
     if template and template.device:
         bindings.setdefault("device.kind", template.device)
-    context = Context(facts, failure, bindings, hit.line, sentences)
+    context = Context(facts, failure, bindings, hit.line, search.said, memo if memo is not None else {}, changed)
     evidence: list[EvidenceItem] = [EvidenceItem("supports", "symptom" if where == "symptom" else "message", hit.text, hit.line)]
     refuted: list[EvidenceItem] = []
 
@@ -162,7 +179,7 @@ def _hold(
     if entry.affected and affected.state is None:
         evidence.append(EvidenceItem("unknown", "version", ", ".join(affected_texts(entry.affected))))
     return Candidate(
-        entry, place, hit, where, context, tuple(evidence),
+        entry, place, hit, where, context, tuple(evidence), hits,
         frames=frames.state, has_frames=bool(entry.signature.frames), affected=affected.state, model=model.state is True,
         required=tuple(required), supporting=supporting,
         phrases=len({one.pattern for one, where_ in hits if where_ == "symptom"}),

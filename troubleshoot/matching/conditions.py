@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from troubleshoot.evidence import Fact, Facts, FailureFacts
-from troubleshoot.knowledge.phrases import Sentence, parse_phrase
+from troubleshoot.knowledge.phrases import Sentence
 from troubleshoot.knowledge.schema import Condition, FramePattern
+from troubleshoot.matching.dependencies import condition_facts
 from troubleshoot.report.model import Frame
 
 
@@ -31,7 +32,10 @@ class Context:
     failure: FailureFacts | None = None
     bindings: dict[str, str] = field(default_factory=dict)
     line: int | None = None
-    sentences: Callable[[], list[Sentence]] = list
+    said: Callable[[str], Sentence | None] = lambda phrase: None
+    #: outcomes by condition, shared by the contexts of one candidate while answers are tried; those that read a ``changed`` fact are not taken
+    memo: dict[int, Outcome] = field(default_factory=dict)
+    changed: frozenset[str] = frozenset()
 
     def values(self, name: str) -> tuple[Fact, ...]:
         """Return what is known of a fact, the most specific source first. A user's answer outranks what the message caught."""
@@ -49,6 +53,18 @@ class Context:
 
 def evaluate(condition: Condition, context: Context) -> Outcome:
     """Hold a condition against the context."""
+    if context.changed and condition_facts(condition) & context.changed:
+        return _evaluate(condition, context)
+    key = id(condition)
+    known = context.memo.get(key)
+    if known is None:
+        known = _evaluate(condition, context)
+        if not context.changed:
+            context.memo[key] = known
+    return known
+
+
+def _evaluate(condition: Condition, context: Context) -> Outcome:
     if condition.any:
         return _any([evaluate(one, context) for one in condition.any])
     if condition.all:
@@ -115,6 +131,18 @@ def _frame(pattern: FramePattern, context: Context) -> Outcome:
     failure = context.failure
     if failure is None or not failure.frames:
         return UNKNOWN
+    key = (pattern.file, pattern.function, pattern.code)
+    known = failure.seen.get(key)
+    if isinstance(known, Outcome):
+        return known
+    outcome = _look_for_frame(pattern, failure)
+    failure.seen[key] = outcome
+    return outcome
+
+
+def _look_for_frame(pattern: FramePattern, failure: FailureFacts) -> Outcome:
+    if pattern.file is not None and f"/{pattern.file}" not in failure.all_paths:
+        return Outcome(False, f"no frame in {pattern.file}") if failure.complete else UNKNOWN
     code_missing = False
     for frame in failure.frames:
         if frame_matches(pattern, frame):
@@ -129,10 +157,9 @@ def _frame(pattern: FramePattern, context: Context) -> Outcome:
 
 def _text(phrases: str | tuple[str, ...], context: Context) -> Outcome:
     for phrase in (phrases,) if isinstance(phrases, str) else phrases:
-        parsed = parse_phrase(phrase)
-        for sentence in context.sentences():
-            if parsed.holds(sentence):
-                return Outcome(True, sentence.text, sentence.line)
+        sentence = context.said(phrase)
+        if sentence is not None:
+            return Outcome(True, sentence.text, sentence.line)
     return UNKNOWN
 
 

@@ -10,9 +10,12 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 
+from troubleshoot.evidence import FailureFacts
 from troubleshoot.knowledge.base import KnowledgeBase
-from troubleshoot.knowledge.phrases import Sentence, parse_phrase, sentences, tokens
+from troubleshoot.knowledge.phrases import Sentence, parse_phrase, phrase_keys, sentences, tokens
+from troubleshoot.knowledge.schema import Entry
 from troubleshoot.knowledge.templates import Captured, Template, compile_template
+from troubleshoot.matching.dependencies import entry_facts
 from troubleshoot.report.model import Report
 
 #: Texts longer than this are searched around the index words alone.
@@ -108,17 +111,57 @@ def _lower(text: str) -> str:
     return "".join(char.lower() if len(char.lower()) == 1 else char for char in text)
 
 
-def search_templates(text: SearchText, base: KnowledgeBase) -> list[Hit]:
-    """Return the occurrences of the base's templates, in the order of the patterns; of wrapped ones where nothing else fits."""
+class Search:
+    """What is found in a report once, whatever the user answers later: occurrences of patterns, sentences, each failure's own facts."""
+
+    def __init__(self, report: Report, base: KnowledgeBase) -> None:
+        """Search a report for everything in a knowledge base."""
+        self.report = report
+        self.base = base
+        self.text = SearchText(report)
+        self.failures = [FailureFacts(failure) for failure in report.failures]
+        self._said: dict[str, Sentence | None] = {}
+        self._reads: dict[str, frozenset[str]] = {}
+        candidates = base.candidates(self.text.words)
+        patterns = base.index.patterns
+        self.hits = _search_templates(self.text, base, [number for number in candidates if patterns[number][0] == "t"])
+        for number in candidates:
+            kind, phrase, _ = patterns[number]
+            if kind == "p":
+                sentence = self.said(phrase)
+                if sentence is not None:
+                    self.hits.append(Hit(number, sentence.line, (), sentence.text))
+
+    def reads(self, entry: Entry) -> frozenset[str]:
+        """Return the facts that an entry's answer depends on."""
+        found = self._reads.get(entry.id)
+        if found is None:
+            found = self._reads[entry.id] = entry_facts(entry)
+        return found
+
+    @cached_property
+    def sentences(self) -> list[Sentence]:
+        """The sentences of the report that are not part of a traceback's frames: prose, log lines and messages."""
+        return _prose(self.report)
+
+    def said(self, phrase: str) -> Sentence | None:
+        """Return the first sentence in which a phrase holds."""
+        if phrase not in self._said:
+            parsed = parse_phrase(phrase)
+            found = None
+            if all(any(word in self.text.words for word in group) for group in phrase_keys(parsed)):
+                found = next((sentence for sentence in self.sentences if parsed.holds(sentence)), None)
+            self._said[phrase] = found
+        return self._said[phrase]
+
+
+def _search_templates(text: SearchText, base: KnowledgeBase, candidates: list[int]) -> list[Hit]:
+    """Return the occurrences of templates, in the order of the patterns; of wrapped ones where nothing else fits."""
     if not text.original:
         return []
-    patterns = base.index.patterns
-    candidates = base.candidates(text.words)
     hits: list[Hit] = []
     for number in candidates:
-        kind, template, _ = patterns[number]
-        if kind == "t":
-            hits.extend(_find(number, compile_template(template), text, base))
+        hits.extend(_find(number, compile_template(base.index.patterns[number][1]), text, base))
     return hits or _search_joined(text, base)
 
 
@@ -165,24 +208,7 @@ def _search_joined(text: SearchText, base: KnowledgeBase) -> list[Hit]:
     return hits
 
 
-def search_phrases(text: SearchText, found: list[Sentence], base: KnowledgeBase) -> list[Hit]:
-    """Return the occurrences of the base's phrases among the sentences."""
-    patterns = base.index.patterns
-    hits: list[Hit] = []
-    for number in base.candidates(text.words):
-        kind, phrase, _ = patterns[number]
-        if kind != "p":
-            continue
-        parsed = parse_phrase(phrase)
-        for sentence in found:
-            if parsed.holds(sentence):
-                hits.append(Hit(number, sentence.line, (), sentence.text))
-                break
-    return hits
-
-
-def prose(report: Report) -> list[Sentence]:
-    """Return the sentences of a report that are not part of a traceback's frames: prose, log lines and messages."""
+def _prose(report: Report) -> list[Sentence]:
     frames: set[int] = set()
     for failure in report.failures:
         for one in failure.exceptions:
