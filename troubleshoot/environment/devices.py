@@ -196,7 +196,7 @@ def visible_devices(devices: Sequence[Device], setting: str | None, *, order: st
     indices = [part.strip() for part in setting.split(",") if part.strip().isdigit()]
     if indices and order != "PCI_BUS_ID" and warnings is not None and len({(one.name, one.memory) for one in devices}) > 1:
         warnings.append(
-            "the GPUs differ and CUDA_DEVICE_ORDER is not PCI_BUS_ID: CUDA numbers them by speed, so others than those listed may be visible"
+            "the GPUs differ and CUDA_DEVICE_ORDER is not PCI_BUS_ID: CUDA numbers them by speed, so others than listed may be visible"
         )
     return chosen
 

@@ -49,8 +49,8 @@ _DETAILS = {
 #: Found in a platform string or in the name of a distribution; the first counts.
 _SYSTEMS = (
     ("windows", "windows"), ("microsoft-standard-wsl", "wsl"), ("wsl2", "wsl"), ("macos", "macos"), ("mac os", "macos"),
-    ("darwin", "macos"), ("linux", "linux"), ("ubuntu", "linux"), ("debian", "linux"), ("centos", "linux"), ("red hat", "linux"), ("rocky", "linux"),
-    ("fedora", "linux"), ("amazon", "linux"), ("suse", "linux"), ("manjaro", "linux"), ("nixos", "linux"),
+    ("darwin", "macos"), ("linux", "linux"), ("ubuntu", "linux"), ("debian", "linux"), ("centos", "linux"), ("red hat", "linux"),
+    ("rocky", "linux"), ("fedora", "linux"), ("amazon", "linux"), ("suse", "linux"), ("manjaro", "linux"), ("nixos", "linux"),
 )  # fmt: skip
 
 
@@ -170,12 +170,15 @@ def _collect_env(draft: Draft, lines: Sequence[str], numbers: Sequence[int]) -> 
                 _device(draft, value, numbers[index])
                 gpus += 1
         elif key in _DETAILS:
-            known = value if key.startswith("is ") else _known(value)
-            draft.detail(_DETAILS[key], (known or "").lower() if key.startswith("is ") else _first_version(known))
+            flag = {"yes": "true", "no": "false"}.get(value.lower(), value.lower())
+            draft.detail(_DETAILS[key], flag if key.startswith("is ") else _first_version(_known(value)))
         elif key == "versions of relevant libraries":
             section = "libraries"
     if gpus:
         draft.closed_accelerators = True
+    if draft.os == "macos" or "torch.xpu" in draft.details or "torch.rocm" in draft.details:
+        # No CUDA, but no build for the CPU alone either.
+        draft.details.pop("torch.cuda", None)
 
 
 def _first_version(value: str | None) -> str | None:

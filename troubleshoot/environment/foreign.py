@@ -45,7 +45,7 @@ def build():
         if facts.get("cuda", "None") != "None": details["torch.cuda"] = facts["cuda"]
         elif facts.get("hip", "None") != "None": details["torch.rocm"] = facts["hip"]
         elif facts.get("xpu", "None") != "None": details["torch.xpu"] = facts["xpu"]
-        elif "cuda" in facts: details["torch.cuda"] = "cpu"
+        elif "cuda" in facts and sys.platform != "darwin": details["torch.cuda"] = "cpu"
         break
     return details
 answer = {"troubleshoot_environment": 1, "python": platform.python_version(), "platform": platform.platform()}
@@ -74,7 +74,7 @@ def torch_facts(answer):
     if cuda: details["torch.cuda"] = cuda
     if hip: details["torch.rocm"] = hip
     if getattr(torch.version, "xpu", None): details["torch.xpu"] = str(torch.version.xpu)
-    if not (cuda or hip or getattr(torch.version, "xpu", None)): details["torch.cuda"] = "cpu"
+    if not (cuda or hip or getattr(torch.version, "xpu", None) or sys.platform == "darwin"): details["torch.cuda"] = "cpu"
     available = ask("cuda.available", lambda: str(torch.cuda.is_available()).lower()) == "true"
     if cuda or hip:
         ask("torch.archs", lambda: " ".join(torch.cuda.get_arch_list()))
@@ -147,7 +147,7 @@ def _interpreter_in(directory: str) -> str:
         if os.path.exists(candidate):  # noqa: PTH110
             return candidate
     raise EnvironmentProbeError(
-        f"{directory} holds no Python interpreter; give the interpreter itself, for example {os.path.join(directory, 'bin', 'python')}"
+        f"{directory} holds no Python interpreter; give the interpreter itself, such as {directory}/bin/python"
     )
 
 

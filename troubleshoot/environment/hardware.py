@@ -230,7 +230,8 @@ def gpus_starting(prefix: str, memory: float | None = None) -> tuple[Gpu, ...]:
         return ()
     found = [gpu for gpu in table().values() if normalise(gpu.name).startswith(start)]
     if memory is not None:
-        fitting = [gpu for gpu in found if any(abs(size - memory) <= 0.1 * size for size in _sizes(gpu))]
+        sizes = {gpu.name: (*_sizes(gpu), *gpus.LAPTOP_MEMORY.get(gpu.name, ())) for gpu in found}
+        fitting = [gpu for gpu in found if any(abs(size - memory) <= 0.1 * size for size in sizes[gpu.name])]
         found = fitting or found
     return tuple(found)
 
@@ -269,6 +270,13 @@ def accelerator_named(
     name: str, source: str, *, kind: str = "cuda", memory: float | None = None, count: int = 1, line: int | None = None
 ) -> Accelerator:
     """Return the accelerator that a tool reports by ``name``; one that the table does not hold keeps its name alone."""
+    target = re.search(r"\s*\((gfx[0-9a-f]{3,4})[^)]*\)", name)
+    if target:
+        # collect_env of a ROCm build: AMD Instinct MI250X/MI250 (gfx90a:sramecc+:xnack-).
+        bare = name.replace(target[0], "").strip()
+        known = find_gpu(bare, memory)
+        size = memory if memory is not None else (known.memory if known else None)
+        return Accelerator(bare, "rocm", source, architecture=gpus.GFX.get(target[1]), memory=size, count=count, line=line)
     cut = name.rstrip().endswith("...")
     gpu = None if cut else find_gpu(name, memory)
     if gpu is not None:

@@ -22,9 +22,8 @@ def _patterns() -> dict[str, re.Pattern[str]]:
         "editable": re.compile(r"^(?:-e|--editable)[ =](\S+)"),
         "egg": re.compile(r"[#&]egg=([A-Za-z0-9._-]+)"),
         "comment": re.compile(rf"^# Editable .*\(({_NAME})==({_VERSION})\)"),
-        "wheel": re.compile(rf"/({_NAME})-({_VERSION})(?:-[^/]*\.whl|\.tar\.gz|\.zip)"),
+        "wheel": re.compile(rf"/({_NAME})-(\d[0-9A-Za-z.!+_%]*)(?:-[^/]*\.whl|\.tar\.gz|\.zip)"),
         "columns": re.compile(rf"^\s*({_NAME})\s+\(?({_VERSION})\)?(?:\s+\S.*)?\s*$"),
-        "legacy": re.compile(rf"^({_NAME}) \(({_VERSION})(?:, .*)?\)$"),
         "conda": re.compile(rf"^\s*(_?{_NAME})\s+({_VERSION})(?:\s+(\S+))?(?:\s+(\S+))?\s*$"),
         "conda pin": re.compile(rf"^\s*-\s+(?:[\w/.-]+::)?(_?{_NAME})={{1,2}}({_VERSION})(?:=(\S+))?\s*$"),
         "command": re.compile(
@@ -89,24 +88,28 @@ def _freeze(draft: Draft, lines: Sequence[str], numbers: Sequence[int]) -> None:
     found: dict[str, str | None] = {}
     start = -1
     last = -1
+    unnamed = False
     for index, line in enumerate(lines):
-        pair = _freeze_line(line.strip(), patterns) if ("==" in line or " @ " in line or "-e " in line) and len(line) < 400 else None
+        stripped = line.strip()
+        pair = _freeze_line(stripped, patterns) if ("==" in line or " @ " in line or "-e " in line) and len(line) < 400 else None
         if pair is None:
+            # uv names an editable install by its directory alone, so what is installed there stays unknown.
+            unnamed = unnamed or (stripped.startswith("-e ") and not (index and patterns["comment"].match(lines[index - 1].strip())))
             continue
         if last >= 0 and index - last > 3:
-            _finish_freeze(draft, found, lines, start)
-            found, start = {}, -1
+            _finish_freeze(draft, found, lines, start, unnamed)
+            found, start, unnamed = {}, -1, False
         if start < 0:
             start = index
         last = index
         name, version = pair
         draft.package(name, version, numbers[index])
         found[normalise_name(name)] = version
-    _finish_freeze(draft, found, lines, start)
+    _finish_freeze(draft, found, lines, start, unnamed)
 
 
-def _finish_freeze(draft: Draft, found: dict[str, str | None], lines: Sequence[str], start: int) -> None:
-    if found:
+def _finish_freeze(draft: Draft, found: dict[str, str | None], lines: Sequence[str], start: int, unnamed: bool) -> None:
+    if found and not unnamed:
         _close(draft, found, _command_before(lines, start))
 
 

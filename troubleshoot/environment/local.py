@@ -100,7 +100,7 @@ def _torch_build(directory: str | None) -> dict[str, str]:
             details["torch.xpu"] = value
         elif name == "git_version":
             details["torch.git"] = value
-    if details.get("torch.cuda") == "" and "torch.rocm" not in details and "torch.xpu" not in details:
+    if details.get("torch.cuda") == "" and "torch.rocm" not in details and "torch.xpu" not in details and sys.platform != "darwin":
         details["torch.cuda"] = "cpu"
     return details
 

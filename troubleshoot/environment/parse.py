@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 #: One of these stands in every block that is understood. Each is rare in tracebacks and prose.
 _MARKS = (
-    "NVIDIA-SMI", "(UUID: ", "memory.total", "nvidia-smi", "gfx", "Product Name", "PyTorch version", "ersion:", " @ file:", " @ http", " @ git+",
-    "-e git", "Package ", "# packages in environment", "# Name", "dependencies:", '"name":', "troubleshoot_environment", "- Platform", "[pip",
-    "[conda]",
+    "NVIDIA-SMI", "(UUID: ", "memory.total", "nvidia-smi", "gfx", "Product Name", "PyTorch version", "ersion:", "- Platform", "[pip",
+    "[conda]", " @ file:", " @ http", " @ git+", "-e git", "Package ", "# packages in environment", "# Name", "dependencies:", '"name":',
+    "troubleshoot_environment",
 )  # fmt: skip
 
 
@@ -69,7 +69,7 @@ def _torch_build(draft: Draft) -> None:
     torch = draft.packages.get("torch")
     if torch and torch.version:
         built_for(draft, torch.version)
-    for suffix in ("-cu11", "-cu12", "-cu13", "") if draft.closed_packages else ():
+    for suffix in ("-cu11", "-cu12", "-cu13", "") if torch else ():
         runtime = draft.packages.get(f"nvidia-cuda-runtime{suffix}")
         if runtime and runtime.version:
             draft.detail("torch.cuda", ".".join(runtime.version.split(".")[:2]))
