@@ -91,7 +91,7 @@ def read_box(source: Source, at: int) -> tuple[RaisedException | None, int]:
     return raised("", "", frames, frames[-1].at, numbers[i - 1]), i
 
 
-def _frame(lines: list[str], at: int, end: int) -> tuple[tuple[str, int, str], int] | None | tuple[None, int]:
+def _frame(lines: list[str], at: int, end: int) -> tuple[tuple[str, int, str] | None, int]:
     """Return ((file, line, function), index past it) of a frame line, which the box may have broken in several."""
     text = lines[at].rstrip()
     if text[:1].isspace() or text[:1] in (_ARROW, ">"):
@@ -101,7 +101,8 @@ def _frame(lines: list[str], at: int, end: int) -> tuple[tuple[str, int, str], i
             part = lines[j].strip()
             if not part or part[:1] in _TOPS + _BOTTOMS:
                 break
-            text += part
+            # Words are broken at blanks where they can be, elsewhere anywhere.
+            text += (" " if text.endswith(" in") or part.startswith("in ") else "") + part
         match = _FRAME.match(text)
         if match:
             return (match[1], int(match[2]), match[3].strip()), j + 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -123,7 +124,9 @@ def _carriage_returns(lines: list[str], numbers: list[int]) -> tuple[list[str], 
     return out, rows
 
 
-def _expand(lines, numbers, needs, split):  # type: ignore[no-untyped-def]
+def _expand(
+    lines: list[str], numbers: list[int], needs: Callable[[str], bool], split: Callable[[str], list[str]]
+) -> tuple[list[str], list[int]]:
     """Replace each line that ``needs`` it by those that ``split`` makes of it; they share its number."""
     hits = [row for row, line in enumerate(lines) if needs(line)]
     if not hits:

@@ -149,7 +149,7 @@ def _normal(name: str) -> str:
 
 def _lines_with(found: _Found, pattern: re.Pattern[str]) -> list[tuple[int, str]]:
     text = found.text
-    out = []
+    out: list[tuple[int, str]] = []
     at = 0
     while True:
         match = pattern.search(text, at)

@@ -17,6 +17,12 @@ KNOWN_PACKAGES = frozenset(
     "quanto einops mamba_ssm causal_conv1d ray gradio k_diffusion compressed_tensors llmcompressor lm_eval liger_kernel ignite composer".split()
 )
 
+#: Packages that only call the reporter's program: test runners, shells, servers, command lines.
+_HOSTS = frozenset(
+    "_pytest pytest pluggy xdist IPython ipykernel traitlets jupyter_client nbclient tornado gradio starlette fastapi uvicorn anyio flask werkzeug streamlit click typer fire "
+    "hydra celery gunicorn debugpy pydevd absl joblib".split()
+)
+
 _PACKAGES = re.compile(r".*/(?:site|dist)-packages/(.+)$")
 _STANDARD = re.compile(r"(?:.*/)?(?:lib(?:32|64)?/(?:python|pypy)\d(?:\.\d+)?t?/|(?:python|Python)3\d*(?:\.\d+)?/(?=[a-z_]+\.py$|asyncio/|concurrent/|multiprocessing/|importlib/|unittest/))")
 _WINDOWS_STANDARD = re.compile(r"[A-Za-z]:/.*/[Ll]ib/(?:[a-z_0-9]+\.py|(?:asyncio|concurrent|multiprocessing|importlib|unittest|json|http|urllib|ctypes|logging|email|encodings|collections)/.*)$")
@@ -55,7 +61,7 @@ def place_of(frames: tuple[Frame, ...] | list[Frame]) -> Place:
         owner, short = locate(frame.path)
         if owner == "user":
             user = user or _spot(short, frame)
-        elif owner not in ("python", "torch", "functorch") and library is None:
+        elif owner not in ("python", "torch", "functorch") and owner not in _HOSTS and library is None:
             library = _spot(short, frame)
         if user and library:
             break

@@ -9,6 +9,7 @@ from troubleshoot.report.model import Frame, RaisedException
 from troubleshoot.report.source import Source, raised
 
 _SPOT = re.compile(r"(\S[^:\n]*?\.\w{1,4}|<[^>]{1,60}>):(\d{1,7}):(?: (?:in (\S.*)|([A-Za-z_][\w.]*)))?\s*$")
+_LINE = re.compile(r"(\S[^:\n]*?\.py):(\d{1,7}): ((?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception)): (.*)$")
 _DEF = re.compile(r"(?:async )?def (\w+)\(")
 _UP = 3000
 
@@ -39,7 +40,9 @@ def read_pytest(source: Source, at: int) -> tuple[RaisedException | None, int]:
     past = i
     for j in range(i, min(end, i + 4)):
         spot = _SPOT.match(lines[j])
-        if spot:
+        if lines[j].startswith(("____", "====")):
+            break
+        if spot and not spot[3]:
             code, function = _code_above(lines, at)
             frames.append(Frame(spot[1], function, int(spot[2]), code, numbers[j]))
             if not kind and spot[4]:
@@ -49,6 +52,15 @@ def read_pytest(source: Source, at: int) -> tuple[RaisedException | None, int]:
     if not kind and not frames:
         return None, i
     return raised(kind, message, frames, numbers[at], numbers[past - 1], complete=bool(frames)), past
+
+
+def read_line_style(source: Source, at: int) -> RaisedException | None:
+    """Read ``model.py:12: RuntimeError: message``, as ``pytest --tb=line`` and compilers print it, or return None."""
+    match = _LINE.match(source.lines[at])
+    if not match:
+        return None
+    number = source.numbers[at]
+    return raised(match[3], match[4], [Frame(match[1], None, int(match[2]), None, number)], number, number)
 
 
 def _frames_above(source: Source, at: int) -> list[Frame]:

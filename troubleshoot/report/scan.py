@@ -40,14 +40,13 @@ def scan_streams(text: CleanText) -> Scan:
 
 
 def _scan_tangled(source: Source, found: Scan) -> None:
-    groups = interleave.untangle(source.lines)
+    groups, taken = interleave.untangle(source.lines)
     if not groups:
         _Scanner(source, found).run()
         return
-    taken = {row for group in groups for row in group}
-    rest = [row for row in range(len(source)) if row not in taken]
-    for indexes in [*groups, rest]:
-        part = Source([source.lines[row] for row in indexes], [source.numbers[row] for row in indexes], source.rank)
+    rest = [(row, line) for row, line in enumerate(source.lines) if row not in taken]
+    for group in [*groups, rest]:
+        part = Source([line for _, line in group], [source.numbers[row] for row, _ in group], source.rank)
         _Scanner(part, found).run()
     found.chains.sort(key=lambda chain: chain.exceptions[0].line)
 
@@ -270,6 +269,10 @@ class _Scanner:
             return self._bare(at, match[0], match[1])
         if stripped.startswith(_SUMMARY) and "::" in stripped and " - " in stripped:
             stripped = stripped.partition(" - ")[2]
+        line_style = pytest_output.read_line_style(self.source, at) if ".py:" in line else None
+        if line_style:
+            self._add([line_style])
+            return at + 1
         inside = _INSIDE.search(stripped)
         if inside:
             return self._bare(at, inside[1], inside[2])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from troubleshoot.report import grammar
 from troubleshoot.report.model import Frame, RaisedException
 from troubleshoot.report.source import MESSAGE_LIMIT, Source, raised
@@ -13,7 +15,7 @@ _FRAMES_KEPT = 1000
 
 _MESSAGE_GOES_ON = (
     "from user code:", "Set TORCH", "You can suppress", "For debugging", "CUDA kernel errors", "Compile with `TORCH", "The above operation failed",
-    "Please ", "If you ", "Expected ", "Search for `", "Explanation:", "Hint:", "Developer debug context:", "Note:", "note:",
+    "For more details about", "Search for `", "Explanation:", "Hint:", "Developer debug context:", "Note:", "note:",
 )  # fmt: skip
 
 
@@ -54,11 +56,11 @@ def read_traceback(source: Source, at: int) -> tuple[RaisedException | None, int
             break
         match = grammar.FILE.match(stripped)
         past = i + 1
-        if not match or (match[3] is None and stripped[-1:].isdigit()):
+        if match is None or (match[3] is None and stripped[-1:].isdigit()):
             joined, past_joined = _join_wrapped(lines, i, end)
             if joined:
                 match, past = joined, past_joined
-        if not match:
+        if match is None:
             break
         flat = (grammar.indent(raw) <= header_indent) if header_indent is not None else raw[:1] == "F"
         code, i_next = _read_code(lines, past, end, grammar.indent(raw), flat)
@@ -72,6 +74,8 @@ def read_traceback(source: Source, at: int) -> tuple[RaisedException | None, int
     complete = complete and bool(frames) and not elided
     if found:
         kind, message, past = found
+        if "from user code:" in message:
+            frames.extend(_user_code(source, message_at, past))
         return raised(kind, message, frames, numbers[message_at], numbers[past - 1], complete=complete), past
     if not frames:
         return None, max(i, at + 1)
@@ -79,14 +83,25 @@ def read_traceback(source: Source, at: int) -> tuple[RaisedException | None, int
     return raised("", "", frames, frames[-1].at, last), i
 
 
+def _user_code(source: Source, start: int, stop: int) -> list[Frame]:
+    """The frames that the compiler was tracing: a part of its message, and the innermost of all."""
+    frames: list[Frame] = []
+    for i in range(start, stop):
+        match = grammar.FILE.match(source.lines[i].strip())
+        if match:
+            code = source.lines[i + 1].strip() if i + 1 < stop else None
+            frames.append(Frame(match[1], match[3], int(match[2][:9]), code, source.numbers[i]))
+    return frames
+
+
 def read_exception_line(source: Source, at: int, after_frames: bool) -> tuple[str, str, int] | None:
     """Return (type, message, index past it) of the exception that line ``at`` names, with the lines that its message goes on for."""
     stripped = source.lines[at].strip()
     if not stripped or grammar.HEADER in stripped or stripped.startswith(("```", "<")):
         return None
-    match = grammar.match_exception(stripped, after_frames)
-    if match:
-        kind, first = match
+    named = grammar.match_exception(stripped, after_frames)
+    if named:
+        kind, first = named
     elif after_frames and not stripped.startswith(("[", "(", "$", ">", "#", "-", "=", "+", "|")) and ":" not in stripped[:1]:
         kind, first = "", stripped
     else:
@@ -109,8 +124,7 @@ def read_message(source: Source, at: int, first: str, base: int) -> tuple[str, i
             following = _skip_blank(lines, i, end, 2)
             if following >= end or not lines[following].strip():
                 break
-            nxt = lines[following].strip()
-            if not nxt.startswith(_MESSAGE_GOES_ON):
+            if not _goes_on(lines[following], base):
                 break
             parts.append("")
             i = following
@@ -125,6 +139,14 @@ def read_message(source: Source, at: int, first: str, base: int) -> tuple[str, i
     return "\n".join(parts), i
 
 
+def _goes_on(line: str, base: int) -> bool:
+    """Tell whether a line after a blank one still belongs to the message: indented text, or the usual advice of torch."""
+    stripped = line.strip()
+    if stripped.startswith(_MESSAGE_GOES_ON):
+        return True
+    return grammar.indent(line) > base and not stripped.startswith(('File "', "+", "|")) and grammar.HEADER not in stripped
+
+
 def ends_message(stripped: str) -> bool:
     """Tell whether a line cannot belong to the message above it."""
     first = stripped[0]
@@ -132,11 +154,11 @@ def ends_message(stripped: str) -> bool:
         return True
     if first in "`$╭─│❱╰" or grammar.HEADER in stripped:
         return True
-    if first == "<" or stripped.startswith((grammar.CAUSE_LINE, grammar.CONTEXT_LINE, "--------", "========", "+-", "## ", "# ", "frame #", "Exception raised from", "During handling")):
+    if first == "<" or stripped.startswith((grammar.CAUSE_LINE, grammar.CONTEXT_LINE, "--------", "========", "+-", "____", "E   ", "FAILED ", "[rank", "## ", "# ", "frame #", "Exception raised from", "During handling")):
         return True
     if "Error" in stripped or "Exception" in stripped or "Interrupt" in stripped:
         match = grammar.EXCEPTION.match(stripped)
-        return bool(match) and grammar.class_like(match[1])
+        return match is not None and grammar.class_like(match[1])
     return False
 
 
@@ -167,7 +189,7 @@ def _frame_within(lines: list[str], at: int, end: int, most: int) -> bool:
     return any(lines[j].lstrip().startswith('File "') for j in range(at, min(end, at + most)))
 
 
-def _join_wrapped(lines: list[str], at: int, end: int) -> tuple["grammar.re.Match[str] | None", int]:
+def _join_wrapped(lines: list[str], at: int, end: int) -> tuple[re.Match[str] | None, int]:
     """Join a frame line that a terminal broke with the lines after it."""
     text = lines[at].strip()
     for j in range(at + 1, min(end, at + 4)):

@@ -377,6 +377,7 @@ def sanitise(text: str, work: Path) -> str:
             text = text.replace("~" + old[len(home) :], new)
     text = re.sub(re.escape(home) + r"/\.pyenv/versions/(\d\.\d+)\.\d+", r"/usr/local", text)
     text = re.sub(r"~/\.pyenv/versions/(\d\.\d+)\.\d+", r"/usr/local", text)
+    text = re.sub(r"IPython: \w+/(?:plain|project)", "IPython: user/project", text)
     return re.sub(r"/tmp/(torchelastic_|ipykernel_|tmp)\w*", r"/tmp/\1x", text)
 
 
