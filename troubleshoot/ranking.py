@@ -16,6 +16,9 @@ from troubleshoot.knowledge.schema import Entry, WeightedCause
 from troubleshoot.matching.candidates import Candidate, Matches
 from troubleshoot.report.model import Report
 
+#: The cause of a report that is no precision, dtype or device problem.
+NO_CAUSE = "none"
+
 KNOWN = 0.8
 LIKELY = 0.4
 
@@ -34,6 +37,8 @@ _SUPPORTING = 0.4
 _PHRASE = 0.6
 #: A special entry for which nothing of its own speaks.
 _NOTHING_OWN = -3.0
+#: ... and no other entry is there to answer.
+_NOTHING_OWN_ALONE = -1.0
 #: A pattern found outside the failure, while the failure itself has another, out-of-scope, explanation.
 _BESIDE_OTHER = -2.5
 #: ... or no explanation at all.
@@ -103,8 +108,11 @@ def _rank_group(group: list[Candidate], penalty: float, base: KnowledgeBase) -> 
     """Rank the candidates of one failure: by the refinement tree first, then by confidence."""
     ids = {one.entry.id for one in group}
     ancestors = {one.entry.id: _ancestors(one.entry, base) for one in group}
-    strengths = {one.entry.id: _probability(_log_odds(one, bool(ancestors[one.entry.id] & ids)) + penalty) for one in group}
-    leading = {one.entry.id: one.own > 0 or not ancestors[one.entry.id] & ids for one in group}
+    # A special entry for which nothing of its own speaks stands back where another one has something, or claims nothing special.
+    stands_back = {one.entry.id: one.special and one.own <= 0 for one in group}
+    rivals = not all(stands_back.values())
+    strengths = {one.entry.id: _probability(_log_odds(one, stands_back[one.entry.id], rivals) + penalty) for one in group}
+    leading = {id_: not (back and rivals) for id_, back in stands_back.items()}
     # An entry is overruled by a supported one that refines it.
     overruled = {
         parent
@@ -146,7 +154,7 @@ def _ancestors(entry: Entry, base: KnowledgeBase) -> set[str]:
     return found
 
 
-def _log_odds(one: Candidate, refines_another: bool) -> float:
+def _log_odds(one: Candidate, stands_back: bool, rivals: bool) -> float:
     odds = _WHERE[one.where]
     if one.where == "symptom":
         odds += _PHRASE * min(2, max(0, one.phrases - 1))
@@ -158,8 +166,8 @@ def _log_odds(one: Candidate, refines_another: bool) -> float:
     for state in one.required:
         odds += _REQUIRED if state else _REQUIRED_UNKNOWN
     odds += _SUPPORTING * min(3, one.supporting)
-    if refines_another and one.own <= 0:
-        odds += _NOTHING_OWN
+    if stands_back:
+        odds += _NOTHING_OWN if rivals else _NOTHING_OWN_ALONE
     return odds
 
 
@@ -170,12 +178,14 @@ def _probability(odds: float) -> float:
 def _hypotheses(candidate: Candidate, strength: float, scale: float, leads: bool) -> list[Hypothesis]:
     entry = candidate.entry
     if entry.kind == "issue":
-        cause = entry.cause or "none"
+        cause = entry.cause or NO_CAUSE
         confidence = strength * scale
         return [Hypothesis(candidate, cause, None, _cap(confidence), _cap(confidence), leads=leads)]
     shares = candidate.cause_shares
-    if not shares:
+    # A family may say that no precision problem is the likeliest (a NaN loss from a learning rate): then it abstains.
+    if not shares or shares[0][0].cause == NO_CAUSE:
         return []
+    shares = [one for one in shares if one[0].cause != NO_CAUSE]
     count = sum(1 for _, share in shares if share >= OPEN_SHARE)
     found: list[Hypothesis] = []
     for weighted, share in shares:

@@ -21,6 +21,7 @@ from troubleshoot.knowledge.compiled import compile_base
 from troubleshoot.knowledge.phrases import parse_phrase
 from troubleshoot.knowledge.schema import Condition, Entry, Example, Fix
 from troubleshoot.knowledge.templates import Hole, TemplateError, compile_template, literal_length, parse_template
+from troubleshoot.ranking import NO_CAUSE
 from troubleshoot.result import Diagnosis
 from troubleshoot.versions import parse_version
 
@@ -105,7 +106,7 @@ def english_hash(entry: Entry) -> str:
 
 
 def _check_causes(checked: Checked) -> Iterator[KnowledgeProblem]:
-    known = set(checked.base.causes.causes)
+    known = {*checked.base.causes.causes, NO_CAUSE}
     for entry in checked.collected.entries.values():
         place = checked.place(entry.id)
         named = [entry.cause] if entry.cause else []

@@ -50,6 +50,11 @@ class Candidate:
         return supported + sum(1.0 for state in self.required if state) + 0.75 * self.supporting
 
 
+    @property
+    def special(self) -> bool:
+        """Tell whether the entry claims more than a message: frames, models, releases or facts that must hold."""
+        return self.has_frames or bool(self.entry.models) or bool(self.entry.affected) or bool(self.required)
+
     @cached_property
     def cause_shares(self) -> list[tuple[WeightedCause, float]]:
         """A family's causes with their shares under this evidence, largest first; impossible ones are left out."""
