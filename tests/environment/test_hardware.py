@@ -15,26 +15,75 @@ from troubleshoot.environment.hardware_page import page
 from troubleshoot.errors import InputError
 
 SPELLINGS = [
-    ("V100-16GB", "V100", (7, 0), 16), ("Tesla V100-SXM2-32GB", "V100", (7, 0), 32), ("v100", "V100", (7, 0), None), ("GRID V100D-16Q", "V100", (7, 0), 16),
-    ("4090", "RTX 4090", (8, 9), 24), ("RTX4090", "RTX 4090", (8, 9), 24), ("NVIDIA GeForce RTX 4090", "RTX 4090", (8, 9), 24),
-    ("RTX 4090 Laptop GPU", "RTX 4090", (8, 9), 16), ("RTX 2080 Ti", "RTX 2080 Ti", (7, 5), 11), ("2080ti", "RTX 2080 Ti", (7, 5), 11),
-    ("1050Ti", "GTX 1050 Ti", (6, 1), 4), ("GeForce GTX 1080 Ti", "GTX 1080 Ti", (6, 1), 11), ("1080", "GTX 1080", (6, 1), 8),
-    ("Tesla T4", "T4", (7, 5), 16), ("T4", "T4", (7, 5), 16), ("a T4 in Colab", "T4", (7, 5), 16), ("A100-SXM4-80GB", "A100", (8, 0), 80),
-    ("NVIDIA A100 40GB PCIe", "A100", (8, 0), 40), ("8x A100 80GB", "A100", (8, 0), 80), ("NVIDIA A100 80GB PCIe MIG 1g.10gb", "A100", (8, 0), 80),
-    ("A10G", "A10G", (8, 6), 24), ("A6000", "RTX A6000", (8, 6), 48), ("NVIDIA RTX A6000", "RTX A6000", (8, 6), 48), ("RTX 3060 12GB", "RTX 3060", (8, 6), 12),
-    ("3090ti", "RTX 3090 Ti", (8, 6), 24), ("RTX 6000 Ada Generation", "RTX 6000 Ada", (8, 9), 48), ("Quadro RTX 6000", "Quadro RTX 6000", (7, 5), 24),
-    ("RTX 4070 Ti Super", "RTX 4070 Ti SUPER", (8, 9), 16), ("4070 Ti", "RTX 4070 Ti", (8, 9), 12), ("1660 super", "GTX 1660 SUPER", (7, 5), 6),
-    ("GTX 1660", "GTX 1660", (7, 5), 6), ("TITAN X (Pascal)", "Titan X Pascal", (6, 1), 12), ("GTX TITAN X", "GTX Titan X", (5, 2), 12), ("TITAN Xp", "Titan Xp", (6, 1), 12),
-    ("P100", "P100", (6, 0), None), ("Tesla P100-PCIE-16GB", "P100", (6, 0), 16), ("K80", "K80", (3, 7), 12), ("Tesla M4", "M4", (5, 2), 4),
-    ("L40S", "L40S", (8, 9), 48), ("L4", "L4", (8, 9), 24), ("H20", "H20", (9, 0), None), ("NVIDIA H100 80GB HBM3", "H100", (9, 0), 80), ("H100 NVL", "H100 NVL", (9, 0), 94),
-    ("H200", "H200", (9, 0), 141), ("GH200", "GH200", (9, 0), None), ("GB200", "GB200", (10, 0), 186), ("NVIDIA B200", "B200", (10, 0), 180), ("5090", "RTX 5090", (12, 0), 32),
-    ("RTX PRO 6000", "RTX PRO 6000", (12, 0), 96), ("NVIDIA RTX PRO 6000 Blackwell Server Edition", "RTX PRO 6000", (12, 0), 96), ("NVIDIA GB10", "GB10", (12, 1), 128),
-    ("Jetson Orin", "Jetson Orin", (8, 7), None), ("Orin (nvgpu)", "Jetson Orin", (8, 7), None), ("Xavier", "Jetson AGX Xavier", (7, 2), None),
-    ("M2 Max", "M2 Max", None, None), ("Apple M1 Pro", "M1 Pro", None, None), ("M1 MacBook Pro", "M1", None, None), ("MacBook Pro M3 Max 36GB", "M3 Max", None, 36),
-    ("MI250X", "MI250X", None, 128), ("AMD Instinct MI300X", "MI300X", None, 192), ("AMD Radeon RX 7900 XTX", "RX 7900 XTX", None, 24), ("7900xtx", "RX 7900 XTX", None, 24),
-    ("Intel(R) Arc(TM) A770 Graphics", "Arc A770", None, None), ("Arc B580", "Arc B580", None, 12), ("910B", "Ascend 910B", None, None), ("Ascend910B3", "Ascend 910B3", None, 64),
-    ("Gaudi2", "Gaudi 2", None, 96), ("TPU v3-8", "TPU v3", None, 16),
-]  # fmt: skip
+    ("V100-16GB", "V100", (7, 0), 16),
+    ("Tesla V100-SXM2-32GB", "V100", (7, 0), 32),
+    ("v100", "V100", (7, 0), None),
+    ("GRID V100D-16Q", "V100", (7, 0), 16),
+    ("4090", "RTX 4090", (8, 9), 24),
+    ("RTX4090", "RTX 4090", (8, 9), 24),
+    ("NVIDIA GeForce RTX 4090", "RTX 4090", (8, 9), 24),
+    ("RTX 4090 Laptop GPU", "RTX 4090", (8, 9), 16),
+    ("RTX 2080 Ti", "RTX 2080 Ti", (7, 5), 11),
+    ("2080ti", "RTX 2080 Ti", (7, 5), 11),
+    ("1050Ti", "GTX 1050 Ti", (6, 1), 4),
+    ("GeForce GTX 1080 Ti", "GTX 1080 Ti", (6, 1), 11),
+    ("1080", "GTX 1080", (6, 1), 8),
+    ("Tesla T4", "T4", (7, 5), 16),
+    ("T4", "T4", (7, 5), 16),
+    ("a T4 in Colab", "T4", (7, 5), 16),
+    ("A100-SXM4-80GB", "A100", (8, 0), 80),
+    ("NVIDIA A100 40GB PCIe", "A100", (8, 0), 40),
+    ("8x A100 80GB", "A100", (8, 0), 80),
+    ("NVIDIA A100 80GB PCIe MIG 1g.10gb", "A100", (8, 0), 80),
+    ("A10G", "A10G", (8, 6), 24),
+    ("A6000", "RTX A6000", (8, 6), 48),
+    ("NVIDIA RTX A6000", "RTX A6000", (8, 6), 48),
+    ("RTX 3060 12GB", "RTX 3060", (8, 6), 12),
+    ("3090ti", "RTX 3090 Ti", (8, 6), 24),
+    ("RTX 6000 Ada Generation", "RTX 6000 Ada", (8, 9), 48),
+    ("Quadro RTX 6000", "Quadro RTX 6000", (7, 5), 24),
+    ("RTX 4070 Ti Super", "RTX 4070 Ti SUPER", (8, 9), 16),
+    ("4070 Ti", "RTX 4070 Ti", (8, 9), 12),
+    ("1660 super", "GTX 1660 SUPER", (7, 5), 6),
+    ("GTX 1660", "GTX 1660", (7, 5), 6),
+    ("TITAN X (Pascal)", "Titan X Pascal", (6, 1), 12),
+    ("GTX TITAN X", "GTX Titan X", (5, 2), 12),
+    ("TITAN Xp", "Titan Xp", (6, 1), 12),
+    ("P100", "P100", (6, 0), None),
+    ("Tesla P100-PCIE-16GB", "P100", (6, 0), 16),
+    ("K80", "K80", (3, 7), 12),
+    ("Tesla M4", "M4", (5, 2), 4),
+    ("L40S", "L40S", (8, 9), 48),
+    ("L4", "L4", (8, 9), 24),
+    ("H20", "H20", (9, 0), None),
+    ("NVIDIA H100 80GB HBM3", "H100", (9, 0), 80),
+    ("H100 NVL", "H100 NVL", (9, 0), 94),
+    ("H200", "H200", (9, 0), 141),
+    ("GH200", "GH200", (9, 0), None),
+    ("GB200", "GB200", (10, 0), 186),
+    ("NVIDIA B200", "B200", (10, 0), 180),
+    ("5090", "RTX 5090", (12, 0), 32),
+    ("RTX PRO 6000", "RTX PRO 6000", (12, 0), 96),
+    ("NVIDIA RTX PRO 6000 Blackwell Server Edition", "RTX PRO 6000", (12, 0), 96),
+    ("NVIDIA GB10", "GB10", (12, 1), 128),
+    ("Jetson Orin", "Jetson Orin", (8, 7), None),
+    ("Orin (nvgpu)", "Jetson Orin", (8, 7), None),
+    ("Xavier", "Jetson AGX Xavier", (7, 2), None),
+    ("M2 Max", "M2 Max", None, None),
+    ("Apple M1 Pro", "M1 Pro", None, None),
+    ("M1 MacBook Pro", "M1", None, None),
+    ("MacBook Pro M3 Max 36GB", "M3 Max", None, 36),
+    ("MI250X", "MI250X", None, 128),
+    ("AMD Instinct MI300X", "MI300X", None, 192),
+    ("AMD Radeon RX 7900 XTX", "RX 7900 XTX", None, 24),
+    ("7900xtx", "RX 7900 XTX", None, 24),
+    ("Intel(R) Arc(TM) A770 Graphics", "Arc A770", None, None),
+    ("Arc B580", "Arc B580", None, 12),
+    ("910B", "Ascend 910B", None, None),
+    ("Ascend910B3", "Ascend 910B3", None, 64),
+    ("Gaudi2", "Gaudi 2", None, 96),
+    ("TPU v3-8", "TPU v3", None, 16),
+]
 
 
 @pytest.mark.parametrize(("text", "name", "capability", "memory"), SPELLINGS)
@@ -45,7 +94,9 @@ def test_a_gpu_is_found_as_people_write_it(text: str, name: str, capability: tup
     assert (found.name, found.capability, found.memory) == (name, capability, memory)
 
 
-@pytest.mark.parametrize("text", ["", "banana", "NVIDIA GeForce", "Radeon Graphics", "GPU", "cuda:0", "80GB", "a big GPU", "x" * 500, "2.3.0", "Tesla"])
+@pytest.mark.parametrize(
+    "text", ["", "banana", "NVIDIA GeForce", "Radeon Graphics", "GPU", "cuda:0", "80GB", "a big GPU", "x" * 500, "2.3.0", "Tesla"]
+)
 def test_what_names_no_gpu_finds_none(text: str) -> None:
     """A vendor's name or a size alone is none."""
     assert find_gpu(text) is None
@@ -54,7 +105,18 @@ def test_what_names_no_gpu_finds_none(text: str) -> None:
 @given(st.sampled_from([gpu for gpu in hardware.table().values() if gpu.kind == "cuda"]), st.data())
 def test_the_way_of_writing_does_not_matter(gpu: hardware.Gpu, data: st.DataObject) -> None:
     """Case, spaces, vendor and form factor change nothing."""
-    text = data.draw(st.sampled_from([gpu.name, gpu.name.lower(), gpu.name.upper(), gpu.name.replace(" ", "-"), gpu.name.replace(" ", "_"), gpu.name.replace(" ", "")]))
+    text = data.draw(
+        st.sampled_from(
+            [
+                gpu.name,
+                gpu.name.lower(),
+                gpu.name.upper(),
+                gpu.name.replace(" ", "-"),
+                gpu.name.replace(" ", "_"),
+                gpu.name.replace(" ", ""),
+            ]
+        )
+    )
     vendor = data.draw(st.sampled_from(["", "NVIDIA ", "nvidia "]))
     if vendor == "" and gpu.name.startswith(("M4", "M6")):
         vendor = "NVIDIA "
@@ -86,10 +148,19 @@ def test_no_text_makes_the_search_fail(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "name", "capability", "count"),
     [
-        ("V100-16GB", "V100", (7, 0), 1), ("sm_86", "sm_86", (8, 6), 1), ("SM75", "sm_75", (7, 5), 1), ("8.9", "sm_89", (8, 9), 1), ("compute capability 7.0", "sm_70", (7, 0), 1),
-        ("sm_120", "sm_120", (12, 0), 1), ("(8, 0)", "sm_80", (8, 0), 1), ("8x A100", "A100", (8, 0), 8), ("4090 x2", "RTX 4090", (8, 9), 2), ("gfx90a", "gfx90a", None, 1), ("mps", "Apple silicon", None, 1),
+        ("V100-16GB", "V100", (7, 0), 1),
+        ("sm_86", "sm_86", (8, 6), 1),
+        ("SM75", "sm_75", (7, 5), 1),
+        ("8.9", "sm_89", (8, 9), 1),
+        ("compute capability 7.0", "sm_70", (7, 0), 1),
+        ("sm_120", "sm_120", (12, 0), 1),
+        ("(8, 0)", "sm_80", (8, 0), 1),
+        ("8x A100", "A100", (8, 0), 8),
+        ("4090 x2", "RTX 4090", (8, 9), 2),
+        ("gfx90a", "gfx90a", None, 1),
+        ("mps", "Apple silicon", None, 1),
     ],
-)  # fmt: skip
+)
 def test_an_answer_names_an_accelerator(text: str, name: str, capability: tuple[int, int] | None, count: int) -> None:
     """Names, compute capabilities and AMD targets."""
     found = accelerator_from_text(text)
@@ -110,16 +181,44 @@ def test_an_unknown_name_is_an_error_with_suggestions() -> None:
 
 
 STATES = [
-    ("T4", "float16", "matmul", "native"), ("T4", "bfloat16", "matmul", "emulated"), ("T4", "bfloat16", "convolution", "none"), ("V100", "bfloat16", "elementwise", "emulated"),
-    ("V100", "tf32", "matmul", "none"), ("1080 Ti", "float16", "matmul", "slow"), ("P100", "float16", "matmul", "native"), ("K80", "float16", "matmul", "emulated"),
-    ("A100", "bfloat16", "convolution", "native"), ("A100", "float8_e4m3fn", "matmul", "none"), ("A100", "float64", "matmul", "native"), ("3090", "float8_e4m3fn", "matmul", "none"),
-    ("3090", "float64", "matmul", "slow"), ("4090", "float8_e4m3fn", "matmul", "native"), ("4090", "float8_e4m3fn", "elementwise", "none"), ("4090", "float4", "matmul", "none"),
-    ("H100", "float8_e5m2", "matmul", "native"), ("H100", "float8_e4m3fnuz", "matmul", "none"), ("B200", "float4", "matmul", "native"), ("5090", "float4_e2m1fn_x2", "matmul", "native"),
-    ("MI300X", "float8_e4m3fnuz", "matmul", "native"), ("MI300X", "float8_e4m3fn", "matmul", "none"), ("MI355X", "float8_e4m3fn", "matmul", "native"), ("MI250X", "bfloat16", "matmul", "native"),
-    ("RX 6800 XT", "bfloat16", "matmul", "emulated"), ("M1", "bfloat16", "matmul", "emulated"), ("M3", "bfloat16", "matmul", "native"), ("M2 Max", "float64", "matmul", "none"),
-    ("mps", "bfloat16", "matmul", "unknown"), ("A770", "float64", "matmul", "none"), ("B580", "float64", "matmul", "native"), ("910A", "bfloat16", "matmul", "none"), ("910B", "bfloat16", "matmul", "native"),
-    ("sm_75", "bfloat16", "matmul", "emulated"), ("ampere", "bfloat16", "matmul", "native"), ("pascal", "float16", "matmul", "unknown"), ("turing", "float8_e4m3fn", "matmul", "none"),
-]  # fmt: skip
+    ("T4", "float16", "matmul", "native"),
+    ("T4", "bfloat16", "matmul", "emulated"),
+    ("T4", "bfloat16", "convolution", "none"),
+    ("V100", "bfloat16", "elementwise", "emulated"),
+    ("V100", "tf32", "matmul", "none"),
+    ("1080 Ti", "float16", "matmul", "slow"),
+    ("P100", "float16", "matmul", "native"),
+    ("K80", "float16", "matmul", "emulated"),
+    ("A100", "bfloat16", "convolution", "native"),
+    ("A100", "float8_e4m3fn", "matmul", "none"),
+    ("A100", "float64", "matmul", "native"),
+    ("3090", "float8_e4m3fn", "matmul", "none"),
+    ("3090", "float64", "matmul", "slow"),
+    ("4090", "float8_e4m3fn", "matmul", "native"),
+    ("4090", "float8_e4m3fn", "elementwise", "none"),
+    ("4090", "float4", "matmul", "none"),
+    ("H100", "float8_e5m2", "matmul", "native"),
+    ("H100", "float8_e4m3fnuz", "matmul", "none"),
+    ("B200", "float4", "matmul", "native"),
+    ("5090", "float4_e2m1fn_x2", "matmul", "native"),
+    ("MI300X", "float8_e4m3fnuz", "matmul", "native"),
+    ("MI300X", "float8_e4m3fn", "matmul", "none"),
+    ("MI355X", "float8_e4m3fn", "matmul", "native"),
+    ("MI250X", "bfloat16", "matmul", "native"),
+    ("RX 6800 XT", "bfloat16", "matmul", "emulated"),
+    ("M1", "bfloat16", "matmul", "emulated"),
+    ("M3", "bfloat16", "matmul", "native"),
+    ("M2 Max", "float64", "matmul", "none"),
+    ("mps", "bfloat16", "matmul", "unknown"),
+    ("A770", "float64", "matmul", "none"),
+    ("B580", "float64", "matmul", "native"),
+    ("910A", "bfloat16", "matmul", "none"),
+    ("910B", "bfloat16", "matmul", "native"),
+    ("sm_75", "bfloat16", "matmul", "emulated"),
+    ("ampere", "bfloat16", "matmul", "native"),
+    ("pascal", "float16", "matmul", "unknown"),
+    ("turing", "float8_e4m3fn", "matmul", "none"),
+]
 
 
 @pytest.mark.parametrize(("gpu", "dtype", "operation", "state"), STATES)

@@ -37,7 +37,7 @@ def test_a_complete_listing_names_every_package_and_closes_the_list(name: str) -
 
 
 def test_all_listings_of_one_environment_agree() -> None:
-    """pip list, its JSON, uv and the probe were recorded from one environment and must say the same."""
+    """Pip list, its JSON, uv and the probe were recorded from one environment and must say the same."""
     listed = versions(read("pip_list.txt"))
     assert versions(read("pip_list.json")) == listed == versions(read("uv_pip_list.txt")) == versions(read("one_line_probe.json"))
     frozen = versions(read("pip_freeze.txt"))
@@ -46,7 +46,7 @@ def test_all_listings_of_one_environment_agree() -> None:
 
 
 def test_an_editable_install_without_a_name_leaves_the_list_open() -> None:
-    """uv freeze writes only the directory of an editable install: the package may be any, so none is absent."""
+    """Uv freeze writes only the directory of an editable install: the package may be any, so none is absent."""
     environment = read("uv_pip_freeze.txt")
     assert not environment.closed_packages
     assert environment.package("my-proj") is None
@@ -87,7 +87,11 @@ def test_a_listing_without_what_its_packages_require_was_shortened() -> None:
     [
         ("torch==2.3.0+cu121", "torch", "2.3.0+cu121"),
         ("Flash_Attn==2.5.8", "flash-attn", "2.5.8"),
-        ("numpy @ file:///croot/numpy_and_numpy_base_1682/work/dist/numpy-1.26.4-cp311-cp311-linux_x86_64.whl#sha256=ab", "numpy", "1.26.4"),
+        (
+            "numpy @ file:///croot/numpy_and_numpy_base_1682/work/dist/numpy-1.26.4-cp311-cp311-linux_x86_64.whl#sha256=ab",
+            "numpy",
+            "1.26.4",
+        ),
         ("transformers @ git+https://github.com/huggingface/transformers@abc123", "transformers", ""),
         ("-e git+https://github.com/Dao-AILab/flash-attention.git@abc#egg=flash_attn", "flash-attn", ""),
         ("apex @ file:///home/user/apex", "apex", ""),
@@ -103,7 +107,7 @@ def test_every_form_of_a_frozen_requirement_is_read(line: str, name: str, versio
 
 
 def test_conda_names_become_names_on_pypi() -> None:
-    """conda calls it pytorch; the knowledge base asks for torch."""
+    """Conda calls it pytorch; the knowledge base asks for torch."""
     environment = read("conda_list.txt")
     assert versions(environment)["torch"] == "1.4.0"
     assert environment.python == "3.7.7"
@@ -113,8 +117,17 @@ def test_conda_names_become_names_on_pypi() -> None:
 
 def test_conda_env_export_is_read() -> None:
     """Conda's pins with builds, and pip's below them."""
-    lines = ["name: ml", "channels:", "  - pytorch", "dependencies:", "  - python=3.10.13=h955ad1f_0", "  - pytorch=2.1.0=py3.10_cuda12.1_cudnn8.9.2_0",
-             "  - pip:", "      - transformers==4.36.0", "prefix: /home/user/ml"]  # fmt: skip
+    lines = [
+        "name: ml",
+        "channels:",
+        "  - pytorch",
+        "dependencies:",
+        "  - python=3.10.13=h955ad1f_0",
+        "  - pytorch=2.1.0=py3.10_cuda12.1_cudnn8.9.2_0",
+        "  - pip:",
+        "      - transformers==4.36.0",
+        "prefix: /home/user/ml",
+    ]
     environment = parse_environment(lines)
     assert versions(environment)["torch"] == "2.1.0"
     assert versions(environment)["transformers"] == "4.36.0"
@@ -179,7 +192,10 @@ def test_accelerators_are_read(name: str, kind: str, architecture: str, memory: 
 def test_nvidia_smi_lists_different_gpus_and_closes_the_list() -> None:
     """Two A100 and a T4, driver and CUDA version."""
     environment = read("nvidia_smi_550.txt")
-    assert [(one.name, one.count, one.capability) for one in environment.accelerators] == [("NVIDIA A100-SXM4-80GB", 2, (8, 0)), ("Tesla T4", 1, (7, 5))]
+    assert [(one.name, one.count, one.capability) for one in environment.accelerators] == [
+        ("NVIDIA A100-SXM4-80GB", 2, (8, 0)),
+        ("Tesla T4", 1, (7, 5)),
+    ]
     assert environment.closed_accelerators
     assert environment.details == {"driver": "550.40.07", "driver.cuda": "12.4"}
 
@@ -199,7 +215,7 @@ def test_a_name_cut_by_nvidia_smi_that_fits_nothing_stays_unknown() -> None:
 
 
 def test_two_versions_of_one_package_give_a_warning() -> None:
-    """pip and conda may disagree; the first is used and the user told."""
+    """Pip and conda may disagree; the first is used and the user told."""
     environment = parse_environment(["torch==2.3.0", "torch==2.4.0"])
     assert versions(environment) == {"torch": "2.3.0"}
     assert "2.4.0" in environment.warnings[0]
@@ -232,7 +248,13 @@ def test_given_line_numbers_are_used() -> None:
 
 @pytest.mark.parametrize(
     "line",
-    ["if x.dtype == torch.float16:", "assert a==b", "attn = q @ k.transpose(-1, -2)", "RuntimeError: expected scalar type Half but found Float", "version: 2"],
+    [
+        "if x.dtype == torch.float16:",
+        "assert a==b",
+        "attn = q @ k.transpose(-1, -2)",
+        "RuntimeError: expected scalar type Half but found Float",
+        "version: 2",
+    ],
 )
 def test_code_and_messages_are_no_packages(line: str) -> None:
     """Comparison and matrix product look a little like pins."""
@@ -253,13 +275,21 @@ def test_a_frozen_environment_is_read_back(packages: dict[str, str]) -> None:
 
 @given(st.dictionaries(_NAMES, _VERSIONS, min_size=1, max_size=30))
 def test_columns_and_pins_say_the_same(packages: dict[str, str]) -> None:
-    """pip list prints what pip freeze prints."""
+    """Pip list prints what pip freeze prints."""
     width = max(len("Package"), *map(len, packages))
-    columns = [f"{'Package':{width}} Version", f"{'-' * width} -------", *(f"{name:{width}} {version}" for name, version in packages.items())]
+    columns = [
+        f"{'Package':{width}} Version",
+        f"{'-' * width} -------",
+        *(f"{name:{width}} {version}" for name, version in packages.items()),
+    ]
     assert versions(parse_environment(columns)) == packages
 
 
-@given(st.lists(st.text(alphabet=string.printable + "é你\u2028", max_size=80), max_size=40), st.sampled_from(sorted(path.name for path in DATA.glob("*.txt"))), st.randoms())
+@given(
+    st.lists(st.text(alphabet=string.printable + "é你\u2028", max_size=80), max_size=40),
+    st.sampled_from(sorted(path.name for path in DATA.glob("*.txt"))),
+    st.randoms(),
+)
 def test_no_text_makes_it_fail(noise: list[str], name: str, random: object) -> None:
     """Damaged dumps, mixed with anything, are read as far as they go."""
     lines = (DATA / name).read_text(encoding="utf-8").splitlines() + noise

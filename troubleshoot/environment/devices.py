@@ -239,9 +239,8 @@ def _as_accelerator(device: Device) -> Accelerator:
     known = accelerator_named(device.name, "local", memory=device.memory)
     if device.capability is None:
         return known
-    return Accelerator(
-        device.name, "cuda", "local", device.capability, known.architecture or architecture_of(device.capability), device.memory
-    )
+    architecture = known.architecture or architecture_of(device.capability)
+    return Accelerator(device.name, "cuda", "local", device.capability, architecture, known.memory)
 
 
 def _counted(accelerators: Sequence[Accelerator]) -> tuple[Accelerator, ...]:

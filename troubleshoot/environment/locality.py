@@ -31,6 +31,8 @@ def is_local(
     inside: list[tuple[str, str, int | None, str | None]] = []
     for file, number, code in frames:
         path = _plain(file)
+        if ".." in path.split("/"):
+            continue
         home = next((one for one in homes if path.startswith(one + "/")), None)
         if home is not None:
             inside.append((home, path[len(home) + 1 :], number, code))
@@ -61,7 +63,7 @@ def _lines_agree(inside: Sequence[tuple[str, str, int | None, str | None]]) -> b
     """False where an installed file lacks the quoted line at that number, or is not installed at all."""
     files: dict[tuple[str, str], list[str] | None] = {}
     for home, relative, number, code in inside:
-        if not number or not code or ".." in relative.split("/"):
+        if not number or not code:
             continue
         key = (home, relative)
         if key not in files:

@@ -20,7 +20,7 @@ def merge(*environments: Environment) -> Environment:
         return Environment()
     ranked = sorted(given, key=_rank, reverse=True)
     warnings = [warning for one in given for warning in one.warnings]
-    packages = _packages(given, warnings)
+    packages = _packages(ranked, warnings)
     strongest = next((one for one in ranked if one.accelerators or one.closed_accelerators), None)
     details: dict[str, str] = {}
     for one in reversed(ranked):
@@ -47,14 +47,13 @@ def source_rank(source: str) -> int:
     return SOURCES.index(source) if source in SOURCES else -1
 
 
-def _packages(given: list[Environment], warnings: list[str]) -> tuple[Package, ...]:
+def _packages(ranked: list[Environment], warnings: list[str]) -> tuple[Package, ...]:
     best: dict[str, Package] = {}
-    for environment in given:
+    for environment in ranked:
         for package in environment.packages:
             known = best.get(package.name)
             best[package.name] = package if known is None else _stronger(known, package, warnings)
-    closed = [one for one in given if one.closed_packages]
-    for environment in closed:
+    for environment in (one for one in ranked if one.closed_packages):
         listed = {one.name for one in environment.packages}
         for name, package in best.items():
             if name not in listed and not package.absent and source_rank(package.source) < _rank(environment):
