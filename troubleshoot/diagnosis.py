@@ -15,7 +15,7 @@ from troubleshoot.fixes import fixes_for
 from troubleshoot.knowledge import KnowledgeBase, load_kb
 from troubleshoot.matching import Matches, Search, find_candidates
 from troubleshoot.matching.candidates import affected_texts
-from troubleshoot.matching.dependencies import changed_facts
+from troubleshoot.matching.dependencies import changed_facts, changes_environment
 from troubleshoot.questions import open_facts, questions, undecided_facts
 from troubleshoot.ranking import KNOWN, LIKELY, Hypothesis, rank
 from troubleshoot.report.model import Report
@@ -300,30 +300,28 @@ def _verdict(report: Report, matches: Matches, hypotheses: tuple[Hypothesis, ...
 def _questions(known: _Known, given: Mapping[str, str], hypotheses: tuple[Hypothesis, ...], matches: Matches) -> tuple[Question, ...]:
     if not hypotheses:
         return ()
-    from troubleshoot.fixes.select import candidate_fixes, fit_of
+    from troubleshoot.fixes.select import candidate_fixes, first_fix, fit_of
 
-    first = hypotheses[0]
-    fits = [fit_of(fix, first.candidate.context) for fix in candidate_fixes(first, known.base)]
+    now = hypotheses[0]
+    fits = [fit_of(fix, now.candidate.context) for fix in candidate_fixes(now, known.base)]
     opens = open_facts(hypotheses, undecided_facts(hypotheses, tuple(fit.about for fit in fits if fit.fits is None)))
     opens = tuple(one for one in opens if one.about not in given)
     if not opens:
         return ()
 
-    def first_fix(answer: dict[str, str]) -> tuple[str, str] | None:
+    base_facts = now.candidate.context.facts
+
+    def first(answer: dict[str, str]) -> tuple[str, str] | None:
         if not answer:
-            return first.entry.id, _first_id(first, known.base)
+            return now.entry.id, first_fix(now, known.base)
         try:
-            facts = _facts(known, {**given, **answer})
+            facts = _facts(known, {**given, **answer}) if changes_environment(answer) else base_facts.with_answers(answer)
         except TroubleshootError:
             return None
         ranked = rank(find_candidates(known.search, facts, matches, changed_facts(answer)), known.report, known.base)
         if not ranked:
             return None
-        return ranked[0].entry.id, _first_id(ranked[0], known.base)
+        return ranked[0].entry.id, first_fix(ranked[0], known.base)
 
-    return questions(opens, known.base, first_fix, known.language)
+    return questions(opens, known.base, first, known.language)
 
-
-def _first_id(hypothesis: Hypothesis, base: KnowledgeBase) -> str:
-    fixes = fixes_for(hypothesis, base)
-    return fixes[0].id if fixes and fixes[0].fits is not False else ""

@@ -135,6 +135,10 @@ class Facts:
         name = device if isinstance(device, str) else device.name
         return (Fact(answer.state, source, line, f"{name}: {dtype} is {answer.state}"),)
 
+    def with_answers(self, answers: dict[str, str]) -> Facts:
+        """Return the same facts with answers that concern neither packages nor the GPU."""
+        return replace(self, stated={**self.stated, **{name: (Fact(value, "answer"),) for name, value in answers.items()}})
+
     @property
     def on_cpu(self) -> bool:
         """Tell whether the program is known to run on the CPU alone."""

@@ -13,7 +13,9 @@ from troubleshoot.result import Question
 
 #: Hypotheses whose open conditions are asked for, and questions asked at most.
 _MOST_HYPOTHESES = 4
-_MOST_TRIED = 5
+_MOST_TRIED = 4
+#: Answers of one question that are tried: the usual ones come first.
+_MOST_ANSWERS = 3
 _MOST_QUESTIONS = 3
 
 #: fact -> (question, usual answers). Package facts have a form of their own.
@@ -122,7 +124,7 @@ def questions(
     now = first_fix({})
     asked: list[tuple[int, int, Question]] = []
     for position, one in enumerate(opens[:_MOST_TRIED]):
-        answers = one.ask.answers or _version_answers(one, base)
+        answers = (one.ask.answers or _version_answers(one, base))[:_MOST_ANSWERS]
         outcomes = {first_fix({one.about: answer}) for answer in answers}
         changes = len(outcomes - {now})
         if changes == 0:

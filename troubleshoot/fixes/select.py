@@ -25,11 +25,32 @@ def fixes_for(hypothesis: Hypothesis, base: KnowledgeBase, *, language: str = "e
     advice: list[tuple[tuple[int, int], FixAdvice]] = []
     for position, fix in enumerate(candidate_fixes(hypothesis, base)):
         fit = fit_of(fix, context)
-        order = {True: 1 if fit.late else 0, None: 2, False: 3}[fit.fits]
         runs = seen(hypothesis.entry.id, fix.id) if seen else ()
-        advice.append(((order, position), _advice(fix, fit, hypothesis, language, installer, runs)))
+        advice.append(((_order(fit), position), _advice(fix, fit, hypothesis, language, installer, runs)))
     advice.sort(key=lambda item: item[0])
     return tuple(one for _, one in advice)
+
+
+def first_fix(hypothesis: Hypothesis, base: KnowledgeBase) -> str:
+    """Return the id of the fix to try first, or an empty text: what an answer to a question may change."""
+    best: tuple[int, str] | None = None
+    for fix in candidate_fixes(hypothesis, base):
+        order = _order(fit_of(fix, hypothesis.candidate.context))
+        if order == 0:
+            return fix.id
+        if order < _MISFIT and (best is None or order < best[0]):
+            best = (order, fix.id)
+    return best[1] if best else ""
+
+
+_MISFIT = 3
+
+
+def _order(fit: Fit) -> int:
+    """Those that fit, those that fit at a price that puts them late, the undecided, the misfits."""
+    if fit.fits is None:
+        return 2
+    return (1 if fit.late else 0) if fit.fits else _MISFIT
 
 
 def candidate_fixes(hypothesis: Hypothesis, base: KnowledgeBase) -> tuple[Fix, ...]:

@@ -37,6 +37,10 @@ class KnowledgeBase:
         self._start = end
         self._entries: dict[str, Entry] = {}
         self.roots = roots
+        #: facts that conditions read, by the identity of the condition; see matching/dependencies.py
+        self.condition_reads: dict[int, frozenset[str]] = {}
+        #: facts that entries read, by id
+        self.entry_reads: dict[str, frozenset[str]] = {}
 
     def __repr__(self) -> str:
         return f"<KnowledgeBase {self.version}: {len(self.index.ids)} entries>"

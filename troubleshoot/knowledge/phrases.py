@@ -59,7 +59,10 @@ def _occurs(alternative: str, sentence: Sentence) -> bool:
 @lru_cache(maxsize=8192)
 def parse_phrase(text: str) -> Phrase:
     """Parse a phrase: blanks separate terms, bars alternatives."""
-    return Phrase(text, tuple(tuple(alternative for alternative in term.split("|") if alternative) for term in text.lower().split()))
+    terms = [tuple(alternative for alternative in term.split("|") if alternative) for term in text.lower().split()]
+    # Plain words are looked up, the others searched for: the cheap terms decide first.
+    terms.sort(key=lambda term: sum(not alternative.isalnum() for alternative in term))
+    return Phrase(text, tuple(terms))
 
 
 @lru_cache(maxsize=8192)

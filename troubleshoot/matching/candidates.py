@@ -93,7 +93,7 @@ def find_candidates(search: Search, facts: Facts, before: Matches | None = None,
     """
     if before is not None:
         candidates = [
-            _hold(one.entry, one.failure, one.hits, facts, search, one.context.memo, changed) if search.reads(one.entry) & changed else one
+            _hold(one.entry, one.failure, one.hits, facts, search, one.context.memo, changed) if not changed.isdisjoint(search.reads(one.entry)) else one
             for one in before.candidates
         ]
         return Matches(tuple(candidates), before.out_of_scope)
@@ -146,7 +146,7 @@ def _hold(
     bindings = facts_of(hit.captured, template.roles if template else {})
     if template and template.device:
         bindings.setdefault("device.kind", template.device)
-    context = Context(facts, failure, bindings, hit.line, search.said, memo if memo is not None else {}, changed)
+    context = Context(facts, failure, bindings, hit.line, search.said, memo if memo is not None else {}, changed, search.base.condition_reads)
     evidence: list[EvidenceItem] = [EvidenceItem("supports", "symptom" if where == "symptom" else "message", hit.text, hit.line)]
     refuted: list[EvidenceItem] = []
 

@@ -36,6 +36,7 @@ class Context:
     #: outcomes by condition, shared by the contexts of one candidate while answers are tried; those that read a ``changed`` fact are not taken
     memo: dict[int, Outcome] = field(default_factory=dict)
     changed: frozenset[str] = frozenset()
+    reads: dict[int, frozenset[str]] = field(default_factory=dict)
 
     def values(self, name: str) -> tuple[Fact, ...]:
         """Return what is known of a fact, the most specific source first. A user's answer outranks what the message caught."""
@@ -53,7 +54,7 @@ class Context:
 
 def evaluate(condition: Condition, context: Context) -> Outcome:
     """Hold a condition against the context."""
-    if context.changed and condition_facts(condition) & context.changed:
+    if context.changed and not context.changed.isdisjoint(condition_facts(condition, context.reads)):
         return _evaluate(condition, context)
     key = id(condition)
     known = context.memo.get(key)

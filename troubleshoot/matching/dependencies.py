@@ -23,8 +23,20 @@ def changed_facts(answers: Iterable[str]) -> frozenset[str]:
     return frozenset(changed)
 
 
-def condition_facts(condition: Condition) -> frozenset[str]:
-    """Return the facts that a condition reads."""
+def changes_environment(answers: Iterable[str]) -> bool:
+    """Tell whether answers to these questions change packages, accelerators or what follows from them."""
+    return any(name == "gpu" or name.startswith(("package.", "device.")) for name in answers)
+
+
+def condition_facts(condition: Condition, memo: dict[int, frozenset[str]]) -> frozenset[str]:
+    """Return the facts that a condition reads. ``memo`` (by identity) lives as long as the entries that hold the conditions."""
+    known = memo.get(id(condition))
+    if known is None:
+        known = memo[id(condition)] = _condition_facts(condition)
+    return known
+
+
+def _condition_facts(condition: Condition) -> frozenset[str]:
     found: set[str] = set()
     waiting = [condition]
     while waiting:
@@ -44,7 +56,7 @@ def entry_facts(entry: Entry) -> frozenset[str]:
         conditions += [*fix.when, *fix.unless]
     found: set[str] = {f"package.{one.package}" for one in entry.affected}
     for condition in conditions:
-        found |= condition_facts(condition)
+        found |= _condition_facts(condition)
     for fix in entry.fixes:
         found |= {f"package.{fix.action[name]}" for name in ("upgrade", "downgrade", "uninstall") if name in fix.action}
     if entry.models:

@@ -121,7 +121,6 @@ class Search:
         self.text = SearchText(report)
         self.failures = [FailureFacts(failure) for failure in report.failures]
         self._said: dict[str, Sentence | None] = {}
-        self._reads: dict[str, frozenset[str]] = {}
         candidates = base.candidates(self.text.words)
         patterns = base.index.patterns
         self.hits = _search_templates(self.text, base, [number for number in candidates if patterns[number][0] == "t"])
@@ -134,9 +133,9 @@ class Search:
 
     def reads(self, entry: Entry) -> frozenset[str]:
         """Return the facts that an entry's answer depends on."""
-        found = self._reads.get(entry.id)
+        found = self.base.entry_reads.get(entry.id)
         if found is None:
-            found = self._reads[entry.id] = entry_facts(entry)
+            found = self.base.entry_reads[entry.id] = entry_facts(entry)
         return found
 
     @cached_property
