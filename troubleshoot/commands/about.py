@@ -26,6 +26,15 @@ def version_line() -> str:
     return f"troubleshoot {tool_version()} ({knowledge}; Python {platform.python_version()})"
 
 
+def _short(path: str) -> str:
+    """Return a path from the package's name on: where it is installed is nobody's business."""
+    parts = path.replace("\\", "/").split("/")
+    for name in ("site-packages", "troubleshoot"):
+        if name in parts:
+            return "/".join(parts[len(parts) - 1 - parts[::-1].index(name) + (name == "site-packages") :])
+    return "/".join(parts[-2:])
+
+
 def internal_error(error: Exception) -> str:
     """Return what to tell the user about a fault of the program: one line, and a draft of a report without personal details."""
     import traceback
@@ -37,9 +46,10 @@ def internal_error(error: Exception) -> str:
     lines = [
         f"troubleshoot {tool_version()}, Python {platform.python_version()}, {platform.system()} {platform.machine()}",
         f"arguments: {arguments}",
-        *"".join(traceback.format_exception(type(error), error, error.__traceback__)).rstrip().split("\n"),
+        *(f"  {_short(frame.filename)}:{frame.lineno} {frame.name}" for frame in traceback.extract_tb(error.__traceback__)),
+        *traceback.format_exception_only(type(error), error),
     ]
-    draft = "\n".join(visible(redact_text(line, personal=True)) for line in lines)
+    draft = "\n".join(visible(redact_text(line.rstrip(), personal=True)) for line in lines)
     first = visible(redact_text(f"{type(error).__name__}: {error}".split("\n")[0], personal=True))
     return (
         f"troubleshoot: internal error, a fault of this program and not of yours: {first}\n"

@@ -20,7 +20,7 @@ def run(
     file: str | None,
     *,
     format: str,
-    top: int | None,
+    top: str | None,
     language: str | None,
     environment: str,
     python: str | None,
@@ -35,8 +35,7 @@ def run(
 ) -> int:
     """Diagnose what ``file`` holds and print it. Return 0 for a diagnosis, 1 for none. Raises InputError for what cannot be used."""
     format = process.check_format(format, FORMATS)
-    if top is not None and top < 1:
-        raise InputError(f"--top {top}: give how many diagnoses to show, 1 or more")
+    shown = _count(top)
     colored = process.use_color(color, output) and format == "text"
     spoken = process.language(language)
     known = pairs("--answer", answers, "package.apex=absent")
@@ -49,9 +48,17 @@ def run(
     from troubleshoot.diagnosis import diagnose
 
     diagnosis = diagnose(source, environment=where, kb=base, language=spoken, answers=known or None, gpu=gpu, have=versions or None)
-    text = render(diagnosis, format, color=colored, width=process.width(output), top=top, redact=redact)
+    text = render(diagnosis, format, color=colored, width=process.width(output), top=shown, redact=redact)
     process.write(text, output)
     return 1 if diagnosis.verdict == "unknown" else 0
+
+
+def _count(top: str | None) -> int | None:
+    if top is None:
+        return None
+    if not top.isdecimal() or int(top) < 1:
+        raise InputError(f"--top {top}: give how many diagnoses to show, 1 or more")
+    return int(top)
 
 
 def read_source(file: str | None) -> Path | bytes:

@@ -18,7 +18,7 @@ _TAG_TONES = {"safe": "good", "unsafe": "warn", "manual": ""}
 #: How much of each list is shown; the rest is in `troubleshoot explain` and in the JSON.
 _QUOTED, _EVIDENCE, _FIXES, _DONTS, _RUNS, _OTHERS = 6, 6, 4, 4, 4, 4
 _EXPLANATION = 420
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z`\"'(])|(?<=[。！？])")
+_SENTENCE_END = r"(?<=[.!?])\s+(?=[A-Z`\"'(])|(?<=[。！？])"
 
 
 def documents(diagnosis: Diagnosis, top: int | None = None, *, brief: bool = True) -> tuple[Document, ...]:
@@ -44,7 +44,7 @@ def _document(
     sections = [Section(words("Why"), _why(diagnosis, one, words, brief))]
     if lead:
         sections.append(Section(words("You"), you(diagnosis, one, words)))
-    sections.append(Section(words("Do"), _do(one, words)))
+    sections.append(Section(words("Do"), _do(one, words, brief)))
     sections.append(Section(words("Dont"), _dont(one, words)))
     sections.append(Section(words("Seen"), _seen(diagnosis, one, words)))
     if one.verify:
@@ -56,8 +56,8 @@ def _document(
         sections.append(Section(words("Also"), _also(diagnosis, one, rest, words)))
         sections.append(Section(words("Note"), notes(diagnosis)))
     certainty = f"{words(verdict)} {words.percent(one.confidence)}"
-    cause = f"{words('cause')} {one.cause}"
-    if round(one.cause_confidence, 2) != round(one.confidence, 2):
+    cause = "" if one.kind == "family" else f"{words('cause')} {one.cause}"
+    if cause and words.percent(one.cause_confidence) != words.percent(one.confidence):
         cause += f" {words.percent(one.cause_confidence)}"
     return Document(
         badge=certainty, title=one.title, name=one.issue, subtitle=cause, tone=_TONES[verdict],
@@ -72,13 +72,17 @@ def _why(diagnosis: Diagnosis, one: IssueDiagnosis, words: Words, brief: bool) -
     if lines:
         blocks.append(Quote(lines))
     shown = {number for number, _, _ in lines}
-    if one.note:
+    if one.kind == "family":
+        # The family is as sure as its message; which cause it has here is what the fixes hang on.
+        lead = words("likeliest", percent=words.percent(one.cause_confidence))
+        blocks.append(Prose((one.note or one.title) + words.paren(one.cause), lead=lead))
+    elif one.note:
         blocks.append(Prose(one.note))
-    explanation = " ".join(one.explanation.split())
+    explanation = words.flow(one.explanation)
     cut = shorten(explanation) if brief else explanation
     if cut:
-        more = f" {words('more', command=f'`troubleshoot explain {one.issue}`')}" if cut != explanation else ""
-        blocks.append(Prose(cut + more))
+        more = words("more", command=f"`troubleshoot explain {one.issue}`") if cut != explanation else ""
+        blocks.append(Prose(words.flow(f"{cut} {more}")))
     if one.impact != "error":
         blocks.append(Prose(words(f"impact.{one.impact}"), "warn"))
     if diagnosis.culprit is not None and diagnosis.first is one:
@@ -99,7 +103,7 @@ def _points(evidence: tuple[EvidenceItem, ...], shown: set[int | None], words: W
             if item.state == state and not (state == "supports" and item.kind in ("message", "frame") and item.line in shown)
         ]
         for item in items[:_EVIDENCE]:
-            where = f" ({words('on-line', line=item.line)})" if item.line is not None else ""
+            where = words.paren(words("on-line", line=item.line)) if item.line is not None else ""
             points.append(Point(item.text + where, marks[state]))
     return points
 
@@ -164,7 +168,7 @@ def shorten(text: str, limit: int = _EXPLANATION) -> str:
     if len(text) <= limit:
         return text
     kept = ""
-    for sentence in _SENTENCE_END.split(text):
+    for sentence in re.split(_SENTENCE_END, text):
         joined = f"{kept} {sentence}" if kept and sentence[:1].isascii() and kept[-1:].isascii() else kept + sentence
         if kept and len(joined) > limit:
             break
@@ -183,7 +187,7 @@ def you(diagnosis: Diagnosis, one: IssueDiagnosis | None, words: Words) -> tuple
         blocks.append(Prose(versions))
     if accelerators:
         half = half_precision(words, diagnosis.environment)
-        blocks.append(Prose(accelerators + (f": {half}" if half else ""), lead="GPU"))
+        blocks.append(Prose(accelerators + (f"; {half}" if half else ""), lead="GPU"))
     elif _gpu_matters(diagnosis, one):
         blocks.append(Prose(words("gpu-unknown"), "dim", lead="GPU"))
     blocks += [Prose(warning, "dim") for warning in diagnosis.environment.warnings[:3]]
@@ -195,31 +199,40 @@ def _gpu_matters(diagnosis: Diagnosis, one: IssueDiagnosis | None) -> bool:
     return asked or one is None or any(fix.fits is None for fix in one.fixes)
 
 
-def _do(one: IssueDiagnosis, words: Words) -> tuple[Block, ...]:
+def _do(one: IssueDiagnosis, words: Words, brief: bool) -> tuple[Block, ...]:
     fixes = [fix for fix in one.recommended if fix.expected != "fails"]
     if not fixes:
         return (Prose(words("no-fix" if one.fixes else "no-fix-at-all"), "warn"),)
-    blocks: list[Block] = [_step(str(number), fix, words) for number, fix in enumerate(fixes[:_FIXES], 1)]
+    # The first fix is the answer; of the others the first sentence is enough to choose by.
+    blocks: list[Block] = [_step(str(number), fix, words, brief and number > 1) for number, fix in enumerate(fixes[:_FIXES], 1)]
     if len(fixes) > _FIXES:
         blocks.append(Prose(words("more-fixes", n=len(fixes) - _FIXES, command=f"`troubleshoot explain {one.issue}`"), "dim"))
     return tuple(blocks)
 
 
-def _step(mark: str, fix: FixAdvice, words: Words) -> Step:
+def _step(mark: str, fix: FixAdvice, words: Words, brief: bool) -> Step:
     body: list[Block] = []
     if fix.command:
         body.append(Code(fix.command, "sh"))
     if fix.code:
         body.append(Code(fix.code, "python" if _is_python(fix) else ""))
     if fix.fits is None:
-        body.append(Prose(words("undecided", why=fix.why), "warn"))
+        body.append(Prose(_undecided(fix.why, words), "warn"))
     if fix.reason:
-        body.append(Prose(fix.reason))
-    if fix.fits and fix.why and fix.why != fix.reason:
+        reason = words.flow(fix.reason)
+        body.append(Prose(shorten(reason, 1) if brief else reason))
+    if fix.fits and fix.why and fix.why not in (fix.reason, fix.warning):
         body.append(Prose(fix.why, "dim"))
     if fix.warning:
         body.append(Prose(fix.warning, "warn", lead=words("warning")))
     return Step(mark, fix.title, words(fix.applicability), _TAG_TONES.get(fix.applicability, ""), tuple(body))
+
+
+def _undecided(why: str, words: Words) -> str:
+    """Turn "if the GPU has native bfloat16" into "fits if the GPU has ..."; anything else is what cannot be told."""
+    if why.startswith("if it fits: "):
+        return words("undecided", why=why.removeprefix("if it fits: "))
+    return words("fits-if", why=why.removeprefix("if ")) if why.startswith("if ") else words("undecided", why=why)
 
 
 def _is_python(fix: FixAdvice) -> bool:
@@ -301,10 +314,14 @@ def _or(diagnosis: Diagnosis, shown: IssueDiagnosis, others: tuple[IssueDiagnosi
     blocks: list[Block] = []
     for other in others[:_OTHERS]:
         # Another cause of the same family shares its title: what tells them apart is the note.
-        text = other.note or other.title if other.issue == shown.issue else other.title
-        name = other.cause if other.issue == shown.issue else f"{other.issue}, {other.cause}"
-        blocks.append(Point(f"{words.percent(other.confidence)}  {text} ({name})"))
-    for issue, item in diagnosis.refuted[:2]:
+        same = other.issue == shown.issue
+        text = other.note or other.title if same else other.title
+        name = other.cause if same else words.list([other.issue, other.cause])
+        share = words.percent(other.cause_confidence if same else other.confidence)
+        blocks.append(Point(f"{share} {text.rstrip('.。')}{words.paren(name)}"))
+    # That a frame is missing is the normal case; a version or a fact that rules an entry out is news.
+    telling = [(issue, item) for issue, item in diagnosis.refuted if item.kind in ("version", "fact", "model")]
+    for issue, item in telling[:2]:
         blocks.append(Point(words("or.refuted", issue=issue, text=item.text), "-"))
     return tuple(blocks)
 
@@ -317,7 +334,7 @@ def _also(diagnosis: Diagnosis, shown: IssueDiagnosis, rest: tuple[IssueDiagnosi
             told.add(other.failure)
             failure = diagnosis.report.failures[other.failure]
             where = words("also.failure", exception=failure.root.name or words("issue"), line=failure.line)
-            blocks.append(Point(f"{where}: {words.percent(other.confidence)}  {other.title} ({other.issue})"))
+            blocks.append(Point(f"{where}: {words.percent(other.confidence)} {other.title}{words.paren(other.issue)}"))
     return (*blocks, *consequences(diagnosis, words))
 
 
@@ -326,7 +343,7 @@ def consequences(diagnosis: Diagnosis, words: Words) -> tuple[Block, ...]:
     followers = [failure for failure in diagnosis.report.failures if failure.role != "cause"]
     if not followers or len(followers) == len(diagnosis.report.failures):
         return ()
-    named = [f"{failure.root.name or failure.role} ({words('on-line', line=failure.line)})" for failure in followers[:3]]
+    named = [f"{failure.root.name or failure.role}{words.paren(words('on-line', line=failure.line))}" for failure in followers[:3]]
     if len(followers) > 3:
         named.append(words("victims.more", n=len(followers) - 3))
     return (Prose(words("victims.one" if len(followers) == 1 else "victims.many", n=len(followers), what=words.list(named)), "dim"),)

@@ -18,7 +18,7 @@ def entry_document(entry: Entry, language: str, special_cases: tuple[str, ...] =
     """Return the page of a known issue. ``special_cases`` are the ids of the entries that refine it."""
     words = Words(language)
     chinese = entry.zh if words.language == "zh" else None
-    explanation = " ".join((chinese.explanation if chinese else entry.explanation).split())
+    explanation = words.flow(chinese.explanation if chinese else entry.explanation)
     what: list[Block] = []
     if words.language == "zh" and chinese is None:
         what.append(Prose(words("no-text"), "dim"))
@@ -68,7 +68,7 @@ def cause_document(code: str, cause: Cause, language: str, issues: tuple[tuple[s
     fixes = tuple(_fix(str(number), fix, words, fix.zh if words.language == "zh" else None) for number, fix in enumerate(cause.fixes, 1))
     text = cause.explanation.zh if words.language == "zh" else cause.explanation.en
     sections = (
-        Section(words("What"), (Prose(" ".join(text.split())),)),
+        Section(words("What"), (Prose(words.flow(text)),)),
         Section(words("Do"), ((Prose(words("general-advice"), "dim"), *fixes) if fixes else ())),
         Section(words("Issues"), tuple(Point(f"`{id_}`  {title}") for id_, title in issues)),
     )
@@ -129,7 +129,7 @@ def _related(entry: Entry, special_cases: tuple[str, ...], words: Words) -> tupl
 def _fix(mark: str, fix: Fix, words: Words, translation: FixTranslation | None) -> Step:
     body: list[Block] = [*action_blocks(fix.action, (translation.advice if translation else None))]
     reason = (translation.reason if translation else None) or fix.reason
-    body.append(Prose(" ".join(reason.split())))
+    body.append(Prose(words.flow(reason)))
     body += [Prose(words("when", text=condition_text(condition, words)), "dim") for condition in fix.when]
     body += [Prose(words("unless", text=condition_text(condition, words)), "dim") for condition in fix.unless]
     if fix.causes:

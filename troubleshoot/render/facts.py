@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from troubleshoot.environment.model import Accelerator, Environment
     from troubleshoot.result import Diagnosis, IssueDiagnosis
 
-_PACKAGE_FACT = re.compile(r"\bpackage\.([A-Za-z0-9_.-]+)")
+_PACKAGE_FACT = r"\bpackage\.([A-Za-z0-9_.-]+)"
 _PACKAGE_ACTIONS = ("upgrade", "downgrade", "install", "uninstall")
 
 
@@ -22,63 +22,64 @@ def source(words: Words, kind: str, line: int | None = None) -> str:
     return words(f"source.{kind}")
 
 
-def relevant_packages(diagnosis: Diagnosis, shown: IssueDiagnosis | None) -> tuple[str, ...]:
-    """Return the names of the packages that bear on the answer, torch first: of hundreds installed a reader wants three."""
+def relevant_packages(diagnosis: Diagnosis, shown: IssueDiagnosis | None, limit: int = 8) -> tuple[str, ...]:
+    """Return the names of the packages that bear on the answer, torch first: of hundreds installed a reader wants a few."""
     names: dict[str, None] = {"torch": None}
+    owners = [shown.issue.partition("/")[0]] if shown is not None else []
+    owners += [failure.place.library.partition("/")[0] for failure in diagnosis.report.failures if failure.place.library]
+    for owner in owners:
+        name = _distribution(owner)
+        if diagnosis.environment.package(name) is not None:
+            names[name] = None
     if shown is not None:
-        owner = shown.issue.partition("/")[0]
-        if diagnosis.environment.package(owner) is not None:
-            names[owner] = None
         for fix in shown.fixes:
-            for action in _PACKAGE_ACTIONS:
-                if isinstance(fix.action.get(action), str):
-                    names[fix.action[action]] = None
+            names.update(dict.fromkeys(fix.action[verb] for verb in _PACKAGE_ACTIONS if isinstance(fix.action.get(verb), str)))
+        names.update((text.partition(" ")[0], None) for text in shown.affected)
         for item in shown.evidence:
-            if item.state != "unknown":
-                names.update(dict.fromkeys(_PACKAGE_FACT.findall(item.text)))
-        for text in shown.affected:
-            names[text.partition(" ")[0]] = None
+            names.update(dict.fromkeys(_packages_in(item.text) if item.state != "unknown" else ()))
+    names.update((one.name, None) for one in diagnosis.environment.packages if one.source == "answer")
     for question in diagnosis.questions:
-        names.update(dict.fromkeys(_PACKAGE_FACT.findall(question.about)))
-    if shown is None:
-        # Nothing is known: whatever the report itself states may matter to whoever looks at it next.
-        names.update((one.name, None) for one in diagnosis.environment.packages if one.source in ("report", "answer", "file"))
-    return tuple(names)
+        names.update(dict.fromkeys(_packages_in(question.about)))
+    # What the report states by itself may matter to whoever reads on, unless it states everything.
+    stated = [one.name for one in diagnosis.environment.packages if one.source == "report" and one.version]
+    if len(stated) <= limit or shown is None:
+        names.update(dict.fromkeys(stated))
+    return tuple(names)[:limit]
 
 
-def environment_line(words: Words, diagnosis: Diagnosis, shown: IssueDiagnosis | None, limit: int = 8) -> str:
+def _packages_in(text: str) -> list[str]:
+    return re.findall(_PACKAGE_FACT, text) if "package." in text else []
+
+
+def _distribution(import_name: str) -> str:
+    from troubleshoot.environment.names import normalise_name
+
+    return normalise_name(import_name)
+
+
+def environment_line(words: Words, diagnosis: Diagnosis, shown: IssueDiagnosis | None) -> str:
     """Return the versions that matter, grouped by where they are known from; "" where nothing is known."""
     environment = diagnosis.environment
     groups: dict[str, list[str]] = {}
-    for name in relevant_packages(diagnosis, shown)[:limit]:
+    for name in relevant_packages(diagnosis, shown):
         package = environment.package(name)
-        if package is None:
+        # That a package nobody asked about is missing is no news.
+        if package is None or (package.absent and not _matters(diagnosis, shown, name)):
             continue
-        if package.version is None:
-            # That a package nobody asked about is missing is no news.
-            if shown is None or name in ("torch", shown.issue.partition("/")[0]) or _asked(diagnosis, shown, name):
-                groups.setdefault(source(words, package.source, package.line), []).append(f"{name} {words('absent')}")
-            continue
-        groups.setdefault(source(words, package.source, package.line), []).append(f"{name} {package.version or words('present')}")
+        value = words("absent") if package.version is None else package.version or words("present")
+        groups.setdefault(source(words, package.source, package.line), []).append(f"{name} {value}")
     system = [f"Python {environment.python}"] if environment.python else []
-    if environment.os and (environment.os not in ("linux",) or not groups):
+    if environment.os and environment.os != "linux":
         system.append(environment.os)
     if system:
-        groups.setdefault(
-            source(words, environment.source) if environment.source in ("report", "local", "file") else words("source.report"), []
-        ).extend(system)
-    return words.list(
-        [
-            f"{words.list(names)} ({where})" if words.language == "en" else f"{words.list(names)}（{where}）"
-            for where, names in groups.items()
-        ]
-    )
+        groups.setdefault(source(words, environment.source), []).extend(system)
+    return words.list([words.list(names) + words.paren(where) for where, names in groups.items()])
 
 
-def _asked(diagnosis: Diagnosis, shown: IssueDiagnosis, name: str) -> bool:
-    return any(question.about == f"package.{name}" for question in diagnosis.questions) or any(
-        f"package.{name}" in item.text for item in shown.evidence
-    )
+def _matters(diagnosis: Diagnosis, shown: IssueDiagnosis | None, name: str) -> bool:
+    if name == "torch" or any(question.about == f"package.{name}" for question in diagnosis.questions):
+        return True
+    return shown is not None and (shown.issue.startswith(f"{name}/") or any(f"package.{name}" in item.text for item in shown.evidence))
 
 
 def accelerator_text(words: Words, one: Accelerator, *, with_source: bool = True) -> str:
@@ -92,8 +93,7 @@ def accelerator_text(words: Words, one: Accelerator, *, with_source: bool = True
         parts.append(words("capability", value=".".join(map(str, one.capability))))
     text = words.list(parts)
     if with_source:
-        where = source(words, one.source, one.line)
-        text += f"（{where}）" if words.language == "zh" else f" ({where})"
+        text += words.paren(source(words, one.source, one.line))
     return text
 
 

@@ -77,7 +77,8 @@ def to_html(pages: tuple[Document, ...]) -> str:
     language = "zh-CN" if pages and pages[0].language == "zh" else "en"
     title = escape(visible(pages[0].title)) if pages else "troubleshoot"
     body = "\n".join(_document(page) for page in pages)
-    return f"{_HEAD.format(language=language)}<title>{title}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<main>\n{body}\n</main>\n</body>\n</html>\n"
+    head = f"{_HEAD.format(language=language)}<title>{title}</title>\n<style>{_STYLE}</style>\n</head>"
+    return f"{head}\n<body>\n<main>\n{body}\n</main>\n</body>\n</html>\n"
 
 
 def _document(page: Document) -> str:

@@ -10,7 +10,11 @@ _STYLES = {"good": "32", "warn": "33", "bad": "31", "dim": "2", "bold": "1", "co
 
 #: Characters that a terminal obeys instead of showing: C0 and C1 controls, and those that reorder text or are invisible
 #: (https://www.unicode.org/reports/tr9/#Directional_Formatting_Characters).
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]")
+_CONTROL = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]"
+
+_FRAME = r"(\s*File [\"'])([^\"']+)([\"'].*)"
+
+_WORDS = r"\s+|(?:`[^`\s][^`]{0,50}`|[^\s`]|`)+"
 
 #: Chinese punctuation that may not begin a line, and that which may not end one.
 _NO_START = frozenset("，。、；：！？）】》」』”’…·%％,.;:!?)]}")
@@ -27,7 +31,7 @@ def visible(text: str) -> str:
     """Return the text with control and reordering characters written as escapes, tabs as blanks: no report may steer the terminal."""
     if text.isprintable():
         return text
-    return _CONTROL.sub(lambda match: ascii(match[0])[1:-1], text.expandtabs(4))
+    return re.sub(_CONTROL, lambda match: ascii(match[0])[1:-1], text.expandtabs(4))
 
 
 def columns(text: str) -> int:
@@ -61,6 +65,17 @@ def clip(text: str, width: int) -> str:
     return "".join(out).rstrip() + "…"
 
 
+def shorter_path(line: str, width: int) -> str:
+    """Return a line ``File "/long/path/x.py", line 3, in f`` with as many leading folders as need be replaced by an ellipsis."""
+    match = re.match(_FRAME, line) if columns(line) > width else None
+    if match is None:
+        return line
+    parts = re.split(r"(?<=[/\\\\])", match[2])
+    while len(parts) > 2 and columns("".join((match[1], "…/", *parts, match[3]))) > width:
+        del parts[0]
+    return f"{match[1]}…/{''.join(parts)}{match[3]}"
+
+
 def wrap(text: str, width: int, first: int | None = None) -> list[str]:
     """Return the text in lines of at most ``width`` columns, the first of at most ``first``; a longer word (a path) stays whole."""
     width = max(width, 16)
@@ -84,8 +99,8 @@ def wrap(text: str, width: int, first: int | None = None) -> list[str]:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """Yield what may not be broken: a word, or a Chinese character with the punctuation that clings to it."""
-    for part in re.split(r"(\s+)", text):
+    """Yield what may not be broken: a word, short back-quoted code, or a Chinese character with the punctuation that clings to it."""
+    for part in re.findall(_WORDS, text) if "`" in text else re.split(r"(\s+)", text):
         if not part:
             continue
         if part.isspace():

@@ -12,12 +12,43 @@ if TYPE_CHECKING:
     from troubleshoot.environment.model import Accelerator, Environment
 
 #: Packages that decide precision and device questions, in the order shown.
-MATTER = (
-    "torch torchvision torchaudio transformers diffusers accelerate peft trl bitsandbytes apex flash-attn xformers triton "
-    "deepspeed torchao auto-gptq gptqmodel autoawq optimum sentence-transformers timm open-clip-torch lightning "
-    "pytorch-lightning vllm unsloth safetensors numpy onnx onnxruntime onnxruntime-gpu tensorrt transformer-engine torch-npu "
-    "intel-extension-for-pytorch"
-).split()
+MATTER = [
+    "torch",
+    "torchvision",
+    "torchaudio",
+    "transformers",
+    "diffusers",
+    "accelerate",
+    "peft",
+    "trl",
+    "bitsandbytes",
+    "apex",
+    "flash-attn",
+    "xformers",
+    "triton",
+    "deepspeed",
+    "torchao",
+    "auto-gptq",
+    "gptqmodel",
+    "autoawq",
+    "optimum",
+    "sentence-transformers",
+    "timm",
+    "open-clip-torch",
+    "lightning",
+    "pytorch-lightning",
+    "vllm",
+    "unsloth",
+    "safetensors",
+    "numpy",
+    "onnx",
+    "onnxruntime",
+    "onnxruntime-gpu",
+    "tensorrt",
+    "transformer-engine",
+    "torch-npu",
+    "intel-extension-for-pytorch",
+]
 
 _TONES = {"native": "good", "emulated": "warn", "slow": "warn", "none": "bad", "unknown": "dim"}
 _COLUMNS = ("float16", "bfloat16", "float8_e4m3fn", "float4_e2m1fn_x2", "tf32")
@@ -42,7 +73,7 @@ def machine_document(
     return Document(
         badge="",
         title=title,
-        subtitle=f"{system}   {where}".strip(),
+        subtitle=" · ".join(part for part in (system, where) if part),
         sections=tuple(one for one in sections if one.blocks),
         language=words.language,
     )

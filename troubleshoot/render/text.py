@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from troubleshoot.render.document import Block, Code, Document, Point, Prose, Quote, Section, Step, Table
-from troubleshoot.render.layout import clip, columns, pad, paint, visible, wrap
+from troubleshoot.render.layout import clip, columns, pad, paint, shorter_path, visible, wrap
 
 _MARKS = {"+": ("+", "good"), "-": ("-", "bad"), "?": ("?", "warn"), "*": ("-", "dim"), "x": ("x", "bad")}
 _MIN, _MAX = 40, 100
@@ -34,6 +34,8 @@ class _Painter:
 
     def _head(self, page: Document) -> list[str]:
         badge, title, name = visible(page.badge), visible(page.title), visible(page.name)
+        if not page.sections and not name:
+            return [f"{self.paint(badge, page.tone or 'bold')}  {title}"]
         indent = columns(badge) + 2 if badge else 0
         if indent > 24:
             indent = 2
@@ -43,7 +45,7 @@ class _Painter:
             parts = wrap(title, self.width - indent)
             lead = self.paint(pad(badge, indent), page.tone or "bold") if badge else ""
             lines = [lead + self.paint(parts[0], "bold")] + [" " * indent + self.paint(part, "bold") for part in parts[1:]]
-        below = "   ".join(part for part in (name, visible(page.subtitle)) if part)
+        below = " · ".join(part for part in (name, visible(page.subtitle)) if part)
         if below:
             lines += [" " * indent + self.paint(part, "dim") for part in wrap(below, self.width - indent)]
         return lines
@@ -82,12 +84,15 @@ class _Painter:
 
     def _quote(self, block: Quote, width: int) -> list[str]:
         numbers = max((len(str(number)) for number, _, _ in block.lines if number is not None), default=0)
+        margin = min((len(text) - len(text.lstrip()) for _, text, _ in block.lines), default=0)
         out = []
         for number, text, main in block.lines:
             gutter = f"{number if number is not None else '':>{numbers}} | " if numbers else "| "
-            shown = visible(text)
-            # The line that matters is quoted whole; frames around it may lose their middle's worth.
-            parts = wrap(shown.strip(), width - len(gutter)) if main else [clip(shown, width - len(gutter))]
+            shown = visible(text)[margin:]
+            # The line that matters is quoted whole; of frames around it, the end of the path and the function say most.
+            parts = (
+                wrap(shown.strip(), width - len(gutter)) if main else [clip(shorter_path(shown, width - len(gutter)), width - len(gutter))]
+            )
             for at, part in enumerate(parts[:6]):
                 lead = gutter if at == 0 else " " * (len(gutter) - 2) + "| "
                 out.append(self.paint(lead, "dim") + self.paint(part, "bold" if main else ""))

@@ -18,7 +18,7 @@ def unknown_document(diagnosis: Diagnosis, words: Words) -> Document:
     reason = words(f"reason.{diagnosis.reason or 'none'}")
     if diagnosis.reason == "out-of-scope":
         title = diagnosis.summary or reason
-        return Document(badge=f"{words('unknown')} ({words('out-of-scope')})", title=title, tone="dim", language=words.language)
+        return Document(badge=words("out-of-scope"), title=title, tone="dim", language=words.language)
     sections = (
         Section(words("Read"), _read(diagnosis, words)),
         Section(words("First"), _first(diagnosis, words)),
@@ -77,7 +77,7 @@ def _facts(diagnosis: Diagnosis, words: Words) -> tuple[Block, ...]:
     seen: dict[str, None] = {}
     for mention in diagnosis.report.mentions:
         if mention.kind in ("model", "dtype", "quantization", "attention", "launcher", "autocast", "phase"):
-            seen[f"{mention.kind} {mention.value} ({words('on-line', line=mention.line)})"] = None
+            seen[f"{mention.kind} {mention.value}{words.paren(words('on-line', line=mention.line))}"] = None
     if seen:
         blocks.append(Prose(words.list(list(seen)[:8])))
     return tuple(blocks)
@@ -89,7 +89,9 @@ def _why(diagnosis: Diagnosis, words: Words, reason: str) -> tuple[Block, ...]:
         Point(words("weak", title=one.title, issue=one.issue, percent=words.percent(one.confidence)), "?")
         for one in diagnosis.diagnoses[:3]
     ]
-    blocks += [Point(words("or.refuted", issue=issue, text=item.text), "-") for issue, item in diagnosis.refuted[:3]]
+    blocks += [
+        Point(words("or.refuted", issue=issue, text=item.text), "-") for issue, item in diagnosis.refuted[:3] if item.kind != "frame"
+    ]
     return tuple(blocks)
 
 

@@ -1,0 +1,30 @@
+"""Starting the command that was asked for, and building no other: start-up is a contract (docs/architecture.md, budgets)."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import typer
+
+
+def invoke(arguments: list[str] | None) -> int:
+    """Run the command that the arguments name and return its exit code. Raises what typer's parser and the command raise."""
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    command = typer.main.get_command(_program(given))
+    result = command.main(args=given, prog_name="troubleshoot", standalone_mode=False)
+    return result if isinstance(result, int) else 0
+
+
+def _program(given: list[str]) -> typer.Typer:
+    """Return the program, reduced to one command where the first argument names it."""
+    from troubleshoot.commands.app import app
+
+    one = [info for info in app.registered_commands if info.callback is not None and given[:1] == [info.name or info.callback.__name__]]
+    if not one or any(name.startswith("_TROUBLESHOOT_COMPLETE") for name in os.environ):
+        return app
+    small = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+    small.info = app.info
+    small.registered_callback = app.registered_callback
+    small.registered_commands = one
+    return small
