@@ -1,0 +1,201 @@
+"""Loading: errors with file and line, overlays, the compiled index and its cache."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from troubleshoot import diagnose, load_kb
+from troubleshoot.errors import KnowledgeError, UnknownIssueError
+from troubleshoot.knowledge.base import KnowledgeBase
+from troubleshoot.knowledge.cache import compile_roots, write_atomically
+from troubleshoot.knowledge.collect import collect
+from troubleshoot.knowledge.schema import Entry
+from troubleshoot.knowledge.source import convert, read_yaml
+
+ENTRY = """\
+schema: 1
+id: acme/frobnicate
+title: The frobnicator wants float32
+status: stable
+cause: dtype-mismatch/input-vs-weight
+kind: issue
+impact: error
+signature:
+  message:
+    - template: "frobnicator cannot take {found:dtype} operands"
+explanation: It was written for float32.
+fixes:
+  - {id: cast, kind: cast-inputs, title: Cast, applicability: safe, action: {edit: "x = x.float()"}, reason: It computes in float32.}
+references: []
+"""
+MESSAGE = "RuntimeError: frobnicator cannot take Half operands"
+
+
+def overlay(tmp_path: Path, **files: str) -> Path:
+    """Write an overlay folder; keys are paths with ``__`` for the slash."""
+    for name, text in files.items():
+        path = tmp_path / (name.replace("__", "/") + ".yaml")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+def problems(tmp_path: Path, text: str) -> list[str]:
+    """Return the faults of one entry's text, without the folder."""
+    path = tmp_path / "entry.yaml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(KnowledgeError) as caught:
+        data, node = read_yaml(path)
+        convert(data, node, Entry, path)
+    return [str(problem).replace(str(path), "entry.yaml") for problem in caught.value.problems]
+
+
+def test_all_faults_of_a_file_are_told_with_their_lines(tmp_path: Path) -> None:
+    """Not only the first one."""
+    text = ENTRY.replace("status: stable", "status: stabel").replace("kind: cast-inputs", "kind: cast-input").replace("title: The", "titel: The")
+    found = problems(tmp_path, text)
+    assert any(line.startswith("entry.yaml:4: status:") for line in found)
+    assert any(line.startswith("entry.yaml:13: fixes[0].kind:") for line in found)
+    assert any("entry.yaml:3: titel: is not a field: did you mean 'title'" in line for line in found)
+
+
+def test_a_key_given_twice_is_an_error(tmp_path: Path) -> None:
+    """YAML would silently take the last one."""
+    assert problems(tmp_path, ENTRY + "title: again\n") == ["entry.yaml:15: title: is given twice: keep one"]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [("", "is empty"), ("a: [b", "not valid YAML"), ("!!python/object:os.system {}", "not valid YAML"), ("- a\n", "is not a mapping")],
+)
+def test_files_that_are_no_entries(tmp_path: Path, text: str, told: str) -> None:
+    """Data only: a tag that would build an object is refused."""
+    assert told in problems(tmp_path, text)[0]
+
+
+def test_an_overlay_adds_an_entry(tmp_path: Path) -> None:
+    """A team's own knowledge answers beside the shipped one."""
+    base = load_kb([overlay(tmp_path, acme__frobnicate=ENTRY)])
+    diagnosis = diagnose(MESSAGE, kb=base, environment="report")
+    assert diagnosis.first is not None
+    assert diagnosis.first.issue == "acme/frobnicate"
+    assert len(base.ids()) == len(load_kb().ids()) + 1
+
+
+def test_the_id_must_be_the_path(tmp_path: Path) -> None:
+    """A renamed file with the old id inside would shadow another entry."""
+    base = load_kb([overlay(tmp_path, acme__other=ENTRY)], shipped=False)
+    assert base.ids() == ()
+    assert "the path says 'acme/other'" in base.warnings[0]
+
+
+def test_a_faulty_overlay_file_is_skipped_with_a_warning(tmp_path: Path) -> None:
+    """A mistake in one file takes neither the others nor the tool away."""
+    base = load_kb([overlay(tmp_path, acme__frobnicate=ENTRY, acme__broken="schema: [")], shipped=False)
+    assert base.ids() == ("acme/frobnicate",)
+    assert "broken.yaml" in base.warnings[0]
+
+
+def test_an_overlay_withdraws_an_entry(tmp_path: Path) -> None:
+    """The entry stays readable and no longer answers."""
+    first, second = tmp_path / "a", tmp_path / "b"
+    overlay(first, acme__frobnicate=ENTRY)
+    overlay(second, off="schema: 1\nextends: acme/frobnicate\nwithdraw: true\nreason: our build is fixed\n")
+    base = load_kb([first, second])
+    assert base.entry("acme/frobnicate").status == "withdrawn"
+    assert diagnose(MESSAGE, kb=base, environment="report").verdict == "unknown"
+
+
+def test_an_overlay_replaces_and_withdraws_single_fixes(tmp_path: Path) -> None:
+    """The last overlay wins, fix by fix."""
+    first, second = tmp_path / "a", tmp_path / "b"
+    overlay(first, acme__frobnicate=ENTRY)
+    fix = "{id: ours, kind: other, title: Use our fork, applicability: safe, action: {install: acme-fork}, reason: It takes half.}"
+    overlay(second, change=f"schema: 1\nextends: acme/frobnicate\nwithdraw-fixes: [cast]\nfixes:\n  - {fix}\n")
+    diagnosis = diagnose(MESSAGE, kb=load_kb([first, second]), environment="report")
+    assert diagnosis.first is not None
+    assert [one.id for one in diagnosis.first.fixes] == ["ours"]
+    assert diagnosis.first.fixes[0].command == "pip install acme-fork"
+
+
+def test_an_overlay_names_what_does_not_exist(tmp_path: Path) -> None:
+    """A typo in ``extends`` is told."""
+    base = load_kb([overlay(tmp_path, x="schema: 1\nextends: acme/none\n")])
+    assert any("acme/none" in warning for warning in base.warnings)
+
+
+def test_a_missing_overlay_folder_is_a_warning(tmp_path: Path) -> None:
+    """The shipped base still answers."""
+    assert any("is not a folder" in warning for warning in load_kb([tmp_path / "nothing"]).warnings)
+
+
+def test_the_environment_variable_names_overlays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``TROUBLESHOOT_KB`` holds folders, separated as in PATH."""
+    monkeypatch.setenv("TROUBLESHOOT_KB", str(overlay(tmp_path, acme__frobnicate=ENTRY)))
+    assert "acme/frobnicate" in load_kb().ids()
+
+
+def test_an_installed_package_brings_an_overlay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The entry-point group ``troubleshoot.kb`` names a package whose folder holds entries."""
+    overlay(tmp_path / "acme_kb" / "kb", acme__frobnicate=ENTRY)
+    (tmp_path / "acme_kb" / "__init__.py").write_text("", encoding="utf-8")
+    info = tmp_path / "acme_kb-1.0.dist-info"
+    info.mkdir()
+    (info / "entry_points.txt").write_text("[console_scripts]\nx = y:z\n\n[troubleshoot.kb]\nacme = acme_kb:kb\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert "acme/frobnicate" in load_kb().ids()
+
+
+def test_an_edited_file_is_seen(tmp_path: Path) -> None:
+    """The kept base is compiled again when a file changes."""
+    folder = overlay(tmp_path, acme__frobnicate=ENTRY)
+    assert load_kb([folder], shipped=False).entry("acme/frobnicate").title.startswith("The")
+    overlay(tmp_path, acme__frobnicate=ENTRY.replace("The frobnicator", "A frobnicator that"))
+    assert load_kb([folder], shipped=False).entry("acme/frobnicate").title.startswith("A frob")
+
+
+def test_aliases_lead_to_the_entry(tmp_path: Path) -> None:
+    """A renamed entry keeps its former id."""
+    base = load_kb([overlay(tmp_path, acme__frobnicate=ENTRY + "aliases: [acme/old-name]\n")], shipped=False)
+    assert base.entry("acme/old-name").id == "acme/frobnicate"
+
+
+def test_an_unknown_id_suggests_the_nearest() -> None:
+    """A typo in an id is answered with what was meant."""
+    with pytest.raises(UnknownIssueError) as caught:
+        load_kb().entry("torch/expected-scaler-type")
+    assert "torch/expected-scalar-type" in caught.value.suggestions
+
+
+def test_the_compiled_base_is_json_and_says_its_version(tmp_path: Path) -> None:
+    """Never pickle: the first line is the index, and its version is a hash of the content."""
+    compiled = compile_roots([overlay(tmp_path, acme__frobnicate=ENTRY)])
+    first, second = compiled.split(b"\n")[:2]
+    assert json.loads(first)["version"] == KnowledgeBase(compiled).version
+    assert json.loads(second)["id"] == "acme/frobnicate"
+
+
+def test_a_damaged_cache_is_told(tmp_path: Path) -> None:
+    """Anything but a compiled base is refused."""
+    with pytest.raises(KnowledgeError):
+        KnowledgeBase(b"garbage\n")
+    with pytest.raises(KnowledgeError, match="format"):
+        KnowledgeBase(compile_roots([overlay(tmp_path, acme__frobnicate=ENTRY)]).replace(b'"format":', b'"format":9', 1))
+
+
+def test_writing_to_an_unwritable_place_only_says_no(tmp_path: Path) -> None:
+    """A read-only home costs time at the next start, nothing else."""
+    blocked = tmp_path / "file"
+    blocked.write_text("", encoding="utf-8")
+    assert write_atomically(blocked / "below" / "x.json", b"x") is False
+    assert write_atomically(tmp_path / "new" / "x.json", b"x") is True
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["x.json"]
+
+
+def test_collect_reports_instead_of_raising(tmp_path: Path) -> None:
+    """Faults of all files come together."""
+    collected = collect([overlay(tmp_path, a__x="1", a__y="schema: 1")])
+    assert len({problem.file for problem in collected.problems}) == 2

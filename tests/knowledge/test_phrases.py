@@ -1,0 +1,66 @@
+"""Phrases: symptoms in prose, English and Chinese."""
+
+from __future__ import annotations
+
+import pytest
+
+from troubleshoot.knowledge.phrases import parse_phrase, phrase_keys, sentences, tokens
+
+
+def holds(phrase: str, text: str) -> bool:
+    """Tell whether a phrase holds in any sentence of a text."""
+    parsed = parse_phrase(phrase)
+    return any(parsed.holds(sentence) for sentence in sentences(list(enumerate(text.splitlines(), 1))))
+
+
+@pytest.mark.parametrize(
+    ("phrase", "text"),
+    [
+        ("loss nan|inf", "After 100 steps the loss becomes NaN."),
+        ("loss nan|inf", "{'loss': nan, 'learning_rate': 0.0001}"),
+        ("nan grad_norm", "'grad_norm': nan"),
+        ("all_black image*", "I only get all black images"),
+        ("损失 nan", "训练几步后损失变成 nan 了"),
+        ("图|图片 全黑", "生成的图片全黑"),
+        ("!!!! output*", "the output is just !!!!!!!!"),
+        ("generat* garbage|gibberish", "it generates gibberish"),
+    ],
+)
+def test_phrases_that_hold(phrase: str, text: str) -> None:
+    """Any order, any filling words, within a sentence."""
+    assert holds(phrase, text)
+
+
+@pytest.mark.parametrize(
+    ("phrase", "text"),
+    [
+        ("loss nan", "The loss is fine. Is nan a number?"),
+        ("loss nan", "loss 0.3\nnan"),
+        ("loss nan", "lossless nano editor"),
+        ("all_black image*", "images of all my black cats"),
+        ("损失 nan", "损失很小"),
+    ],
+)
+def test_phrases_that_do_not_hold(phrase: str, text: str) -> None:
+    """Words from different sentences or inside other words do not add up."""
+    assert not holds(phrase, text)
+
+
+def test_long_lines_count_by_clause() -> None:
+    """A dump of options holds every word there is."""
+    dump = ", ".join(f"option_{index}: value" for index in range(60))
+    assert not holds("loss nan", f"loss: mse, {dump}, nan: false")
+
+
+def test_a_number_does_not_end_a_sentence() -> None:
+    """``0.0`` has a point."""
+    assert holds("loss 0.0", "the loss is 0.0 from the first step")
+
+
+@pytest.mark.parametrize("phrase", ["loss nan|inf", "图片 全黑", "a_b grad_norm nan"])
+@pytest.mark.parametrize("text", ["the loss is nan", "生成的图片全黑", "grad norm a b nan"])
+def test_a_holding_phrase_has_its_keys_among_the_tokens(phrase: str, text: str) -> None:
+    """The index may lead past a phrase only where it cannot hold."""
+    if holds(phrase, text):
+        words = tokens(text.lower())
+        assert all(any(key in words for key in group) for group in phrase_keys(parse_phrase(phrase)))
