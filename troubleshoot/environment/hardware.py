@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from functools import lru_cache
+from itertools import pairwise
 
 from troubleshoot.environment import gpus
 from troubleshoot.environment.model import Accelerator
@@ -44,29 +44,61 @@ class Gpu:
         )
 
 
-_VENDOR = re.compile(
-    r"\((?:tm|r|c)\)|[™®]|\b(?:nvidia|geforce|tesla|amd|radeon|instinct|intel|apple|huawei|habana|graphics|gpus?|card|series|generation|gen|"
-    r"blackwell|workstation|server|edition|silicon|chip|google|cloud|colab|kaggle|single|a|an|one|the|my|on|dual)\b"
-)
-_FORM = re.compile(r"\b(?:sxm[2-6]?|pcie?|pci-?e|hbm[23]e?|nvl\d*|nvlink|ddr\d|gddr\d\w?|oam|lc|fhfl|dgx|hgx)\b")
-_MEMORY = re.compile(r"(?<![\w.])(\d{1,3}(?:\.\d+)?)\s*-?\s*(?:gb|gib|g)\b")
-_LAPTOP = re.compile(r"\b(?:laptop|mobile|notebook|with max-?q(?: design)?|max-?q(?: design)?)\b")
-_COUNT = re.compile(r"^\s*(\d{1,3})\s*(?:[x×*]\s*(?=\S)|\s(?=[a-z]))|(?:[x×*]|\s[x×*])\s*(\d{1,3})\s*$")
-_VGPU = re.compile(r"\b(?:grid|nvidia)\s+([a-z]{1,3}\d{1,4}[a-z]?)\s(\d{1,2})[qcab]$")
-_MIG = re.compile(r"\bmig\s+\d+g\.\d+gb\b")
-_SEPARATORS = re.compile(r"[\s_\-/,;:()\[\]'\"`]+")
-_COMPUTE = re.compile(
-    r"^\s*(?:sm|compute|cc|capability|compute capability)?[\s_:=]*\(?(\d{1,2})\s*[.,]\s*(\d)\)?\s*$"
-    r"|^\s*(?:sm|compute)[\s_-]?(\d{1,2})(\d)[af]?\s*$",
-    re.I,
-)
+#: Words around a name that do not belong to it.
+_VENDOR = frozenset({
+    "nvidia", "geforce", "tesla", "amd", "radeon", "instinct", "intel", "apple", "huawei", "habana", "graphics", "gpu", "gpus", "card",
+    "series", "generation", "gen", "blackwell", "workstation", "server", "edition", "silicon", "chip", "google", "cloud", "colab",
+    "kaggle", "single", "a", "an", "one", "the", "my", "on", "dual", "tm", "r", "oam", "lc", "fhfl", "dgx", "hgx", "mig", "laptop",
+    "mobile", "notebook", "with", "design", "pci",
+})  # fmt: skip
+_FORM = ("sxm", "hbm", "nvl", "gddr", "ddr", "pcie")
+_SPACED = str.maketrans(dict.fromkeys("-_/,;:()[]'\"`™®\t\n", " "))
+
+
+def _words(text: str) -> list[str]:
+    return text.lower().translate(_SPACED).split()
+
+
+def _size(word: str) -> float | None:
+    """The number in 80gb, 16g or 24gib; None for another word."""
+    for unit in ("gib", "gb", "g"):
+        number = word.removesuffix(unit)
+        if number != word:
+            return float(number) if number.isdecimal() and len(number) <= 3 and number.isascii() else None
+    return None
+
+
+def _is_laptop(words: list[str]) -> bool:
+    mobile = any(word in ("laptop", "mobile", "notebook", "maxq") for word in words)
+    return mobile or ("max", "q") in pairwise(words)
+
+
+def _name_words(words: list[str]) -> list[str]:
+    """The words without vendor, form factor, memory (``80gb``, ``80 gb``), MIG profile (``1g.10gb``) and the marks of laptops."""
+    kept = []
+    for index, word in enumerate(words):
+        after = words[index + 1] if index + 1 < len(words) else ""
+        if word in _VENDOR or word.startswith(_FORM) or word in ("gb", "gib", "maxq"):
+            continue
+        if _size(word) is not None or ("g." in word and word.endswith("gb")):
+            continue
+        if (
+            (word.isdecimal() and after in ("gb", "gib", "g"))
+            or (word == "max" and after == "q")
+            or (word == "q" and words[index - 1] == "max")
+        ):
+            continue
+        kept.append(word)
+    return kept
 
 
 def normalise(text: str) -> str:
     """Return the name without vendor, form factor, memory and punctuation: ``NVIDIA A100-SXM4-80GB`` is ``a100``."""
-    lowered = text.lower().replace("-", " ").replace("_", " ")
-    lowered = _VENDOR.sub(" ", _FORM.sub(" ", _MEMORY.sub(" ", _LAPTOP.sub(" ", _MIG.sub(" ", lowered)))))
-    return re.sub(r"[^a-z0-9.]+", "", lowered)
+    return _joined(_name_words(_words(text)))
+
+
+def _joined(words: list[str]) -> str:
+    return "".join(one for one in "".join(words) if one == "." or (one.isalnum() and one.isascii()))
 
 
 def _entries() -> dict[str, Gpu]:
@@ -120,13 +152,16 @@ def _spellings() -> dict[str, str]:
 
 def split_count(text: str) -> tuple[int, str]:
     """Return (how many, the rest): ``8x A100`` is (8, "A100"), ``4090 x2`` (2, "4090")."""
-    match = re.match(r"^\s*(\d{1,3})\s*[x×*]\s*(?=[A-Za-z0-9])(.+)$", text) or re.match(r"^\s*(\d{1,2})\s+(?=[A-Za-z])(.+)$", text)
-    if match and int(match[1]) > 0:
-        return int(match[1]), match[2].strip()
-    match = re.match(r"^(.*\S)(?:\s+[x×*]\s*|\s*[×*]\s*)(\d{1,3})\s*$", text)
-    if match and int(match[2]) > 0:
-        return int(match[2]), match[1].strip()
-    return 1, text.strip()
+    text = text.strip()
+    if text[:1].isdecimal():
+        match = re.match(r"^(\d{1,3})\s*[x×*]\s*(?=[A-Za-z0-9])(.+)$", text) or re.match(r"^(\d{1,2})\s+(?=[A-Za-z])(.+)$", text)
+        if match and int(match[1]) > 0:
+            return int(match[1]), match[2]
+    if text[-1:].isdecimal() and any(one in text for one in "x×*"):
+        match = re.match(r"^(.*\S)(?:\s+[x×*]\s*|\s*[×*]\s*)(\d{1,3})$", text)
+        if match and int(match[2]) > 0:
+            return int(match[2]), match[1]
+    return 1, text
 
 
 def find_gpu(text: str, memory: float | None = None) -> Gpu | None:
@@ -145,18 +180,18 @@ def find_gpu(text: str, memory: float | None = None) -> Gpu | None:
 
 @lru_cache(maxsize=256)
 def _find(text: str, memory: float | None) -> Gpu | None:
-    lowered = text.lower().replace("-", " ").replace("_", " ")
-    slice_ = _VGPU.search(lowered)
-    if slice_:
+    words = _words(text)
+    if len(words) >= 3 and words[0] in ("grid", "nvidia") and words[-1][-1] in "qcab" and words[-1][:-1].isdecimal():
         # A vGPU is named after the card and its share of the memory: GRID V100D-16Q is 16 GB of a 32 GB V100.
-        lowered = re.sub(r"(?<=\d)[dlsx]$", "", slice_[1]) + f" {slice_[2]}gb"
-    stated = _stated_memory(lowered)
-    key = _lookup(lowered)
+        card = words[1][:-1] if words[1][-1] in "dlsx" else words[1]
+        words = [card, words[-1][:-1] + "gb"]
+    stated = _stated_memory(words)
+    key = _lookup(words)
     if key is None:
         return None
     gpu = table()[key]
     sizes = _sizes(gpu)
-    laptop = bool(_LAPTOP.search(lowered)) and gpu.kind == "cuda" and not gpu.name.startswith("RTX PRO")
+    laptop = _is_laptop(words) and gpu.kind == "cuda" and not gpu.name.startswith("RTX PRO")
     if laptop:
         sizes = gpus.LAPTOP_MEMORY.get(gpu.name, sizes)
     chosen = stated
@@ -167,9 +202,14 @@ def _find(text: str, memory: float | None) -> Gpu | None:
     return replace(gpu, memory=float(chosen) if chosen is not None else None, laptop=laptop)
 
 
-def _stated_memory(lowered: str) -> float | None:
-    match = _MEMORY.search(_MIG.sub(" ", lowered))
-    return float(match[1]) if match else None
+def _stated_memory(words: list[str]) -> float | None:
+    for index, word in enumerate(words):
+        size = _size(word)
+        if size is None and word.isdecimal() and len(word) <= 3 and words[index + 1 : index + 2] in (["gb"], ["gib"]):
+            size = float(word)
+        if size is not None:
+            return size
+    return None
 
 
 def _sizes(gpu: Gpu) -> tuple[float, ...]:
@@ -181,44 +221,44 @@ def _sizes(gpu: Gpu) -> tuple[float, ...]:
     return ()
 
 
-def _lookup(lowered: str) -> str | None:
+def _lookup(words: list[str]) -> str | None:
     spellings = _spellings()
-    for form in ("pcie", "sxm5", "nvl"):
-        if "h100" in lowered and form in lowered and "h100" + form in table():
-            return "h100" + form
-    # The same letters name a Tesla M4 and an Apple M4.
-    if re.search(r"\bm[1-9]\b", lowered) and "tesla" not in lowered and "nvidia" not in lowered:
-        words = normalise(_clean_apple(lowered))
-        if "apple" + words in table():
-            return "apple" + words
-    whole = normalise(lowered)
+    kept = _name_words(words)
+    whole = _joined(kept)
     if not whole:
         return None
-    if "orin" in whole or "thor" in whole or "xavier" in whole:
-        whole = whole.replace("developerkit", "").replace("nvgpu", "")
+    if whole == "h100":
+        # The form factors differ in memory.
+        return next((whole + form for form in ("pcie", "sxm5", "nvl") if form in words), whole)
+    # The same letters name a Tesla M4 and an Apple M4.
+    if any(len(word) == 2 and word[0] == "m" and word[1].isdecimal() for word in kept) and not {"tesla", "nvidia"} & set(words):
+        apple = "apple" + _joined(_without_mac(kept))
+        if apple in table():
+            return apple
+    whole = whole.replace("developerkit", "").replace("nvgpu", "")
     if whole in spellings:
         return spellings[whole]
-    if "gfx" in whole:
-        return None
-    return _longest_window(lowered, spellings)
+    return None if "gfx" in whole else _longest_window(words, spellings)
 
 
-def _clean_apple(lowered: str) -> str:
-    return re.sub(r"\b(?:macbook(?: pro| air)?|mac (?:mini|studio|pro)|imac|mac|\d+[- ]core|mps|with)\b", " ", lowered)
+def _without_mac(words: list[str]) -> list[str]:
+    """Without ``MacBook Pro``, whose Pro is not that of an M1 Pro."""
+    kept = []
+    for index, word in enumerate(words):
+        before = words[index - 1] if index else ""
+        of_mac = before in ("macbook", "mac") and word in ("pro", "air", "mini", "studio")
+        if not of_mac and word not in ("macbook", "mac", "imac", "mps", "core") and not (word.isdecimal() and "core" in words):
+            kept.append(word)
+    return kept
 
 
-def _longest_window(lowered: str, spellings: dict[str, str]) -> str | None:
+def _longest_window(words: list[str], spellings: dict[str, str]) -> str | None:
     """The longest run of words that is a name; a run of one short word is not enough to go by."""
-    words = [word for word in _SEPARATORS.split(lowered) if word]
     for length in range(min(5, len(words)), 0, -1):
         for start in range(len(words) - length + 1):
-            run = " ".join(words[start : start + length])
-            candidate = normalise(run)
-            if (
-                candidate in spellings
-                and re.search(r"\d", candidate)
-                and (len(candidate) >= 3 or length == len(words) or candidate in ("t4", "l4", "a2", "p4"))
-            ):
+            candidate = _joined(_name_words(words[start : start + length]))
+            known = candidate in spellings and any(one.isdecimal() for one in candidate)
+            if known and (len(candidate) >= 3 or length == len(words) or candidate in ("t4", "l4", "a2", "p4")):
                 return spellings[candidate]
     return None
 
@@ -238,7 +278,12 @@ def gpus_starting(prefix: str, memory: float | None = None) -> tuple[Gpu, ...]:
 
 def capability_from_text(text: str) -> tuple[int, int] | None:
     """Return the compute capability in ``sm_86``, ``compute capability 8.6`` or ``8.6``, or None."""
-    match = _COMPUTE.match(text)
+    match = re.match(
+        r"^\s*(?:sm|compute|cc|capability|compute capability)?[\s_:=]*\(?(\d{1,2})\s*[.,]\s*(\d)\)?\s*$"
+        r"|^\s*(?:sm|compute)[\s_-]?(\d{1,2})(\d)[af]?\s*$",
+        text,
+        re.IGNORECASE,
+    )
     if not match:
         return None
     major, minor = (match[1], match[2]) if match[1] else (match[3], match[4])
@@ -325,6 +370,8 @@ def accelerator_from_text(text: str, source: str = "answer") -> Accelerator | No
     gpu = find_gpu(rest)
     if gpu is not None:
         return gpu.accelerator(source, count=count)
+    from difflib import get_close_matches
+
     names = [one.name for one in table().values()]
     by_key = {normalise(name): name for name in names}
     alike = [by_key[key] for key in get_close_matches(normalise(rest), by_key, n=4, cutoff=0.5)]
