@@ -49,7 +49,11 @@ class Environment:
 
     ``closed_packages`` is True where the list of packages is complete (``pip freeze``, a local probe): a package that is
     not in it is absent. ``closed_accelerators`` likewise: with no accelerator listed there is none.
-    ``details`` holds further facts by name (``cuda``, ``driver``, ``rocm``, ``torch.cuda``: the CUDA version torch was built for or "cpu").
+    ``details`` holds further facts by name: ``torch.cuda`` (the CUDA version torch was built for, or "cpu"; missing for ROCm, XPU and macOS
+    builds), ``torch.rocm``, ``torch.xpu``, ``torch.archs``, ``torch.version`` (as torch itself says), ``cuda`` (the toolkit), ``driver``,
+    ``driver.cuda`` (the highest CUDA version the driver takes), ``cudnn``, ``rocm``, ``miopen``, ``machine`` (x86_64), ``os.version``,
+    ``prefix``, and what torch answered: ``cuda.available``, ``mps.available``, ``xpu.available``, ``bf16.native``, ``bf16.supported``
+    ("true" or "false").
     ``warnings`` says what could not be read.
     """
 
