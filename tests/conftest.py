@@ -1,0 +1,22 @@
+"""Shared by all tests: no report is ever diagnosed with a cache or overlays of the person who runs them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep compiled knowledge bases in a folder of this test run."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("LOCALAPPDATA", str(tmp_path_factory.mktemp("cache")))
+        patch.delenv("TROUBLESHOOT_KB", raising=False)
+        patch.delenv("TROUBLESHOOT_LANG", raising=False)
+        yield
