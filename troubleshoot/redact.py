@@ -49,6 +49,11 @@ _SECRETS: tuple[tuple[tuple[str, ...], str, str], ...] = (
         r"(?i)\b(authorization['\"]?\s{0,3}[:=]\s{0,3}['\"]?(?:bearer|basic|token)\s{1,3})[^\s'\",}]{6,}",
         r"\1[redacted:token]",
     ),
+    (
+        ("passw", "passphrase"),
+        r"(?i)((?:password|passwd|passphrase)['\"]?\s{0,3}[:=]\s{0,3}(['\"]))(?!\[redacted)[^'\"\n]{3,200}(?=\2)",
+        r"\1[redacted:password]",
+    ),
     (("bearer",), r"(?i)\b(bearer\s{1,3})[A-Za-z0-9_.~+/=-]{12,}", r"\1[redacted:token]"),
 )  # fmt: skip
 

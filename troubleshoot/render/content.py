@@ -104,7 +104,8 @@ def _points(evidence: tuple[EvidenceItem, ...], shown: set[int | None], words: W
         ]
         for item in items[:_EVIDENCE]:
             where = words.paren(words("on-line", line=item.line)) if item.line is not None else ""
-            points.append(Point(item.text + where, marks[state]))
+            text = words("not-stated", text=item.text) if state == "unknown" else item.text
+            points.append(Point(text + where, marks[state]))
     return points
 
 

@@ -67,7 +67,7 @@ th,td{text-align:left;padding:.25rem .8rem .25rem 0;border-bottom:1px solid var(
 th{color:var(--dim);font-weight:600}
 .wide{overflow-x:auto}
 """
-_SPAN = re.compile(r"`([^`\n]+)`")
+_SPAN = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 _URL = re.compile(r"https?://[^\s<>\"'`）)]+")
 _POINTS = {"+": "plus", "-": "minus", "?": "ask", "*": ""}
 

@@ -87,7 +87,7 @@ def wrap(text: str, width: int, first: int | None = None) -> list[str]:
             gap = bool(line)
             continue
         need = columns(piece)
-        if line and used + gap + need > room:
+        if used + gap + need > room and (line or (not lines and room < width)):
             lines.append(line)
             line, used, gap, room = "", 0, False, width
         if gap:

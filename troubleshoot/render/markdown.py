@@ -7,7 +7,7 @@ import re
 from troubleshoot.render.document import Block, Code, Document, Point, Prose, Quote, Step, Table
 from troubleshoot.render.layout import visible
 
-_SPAN = re.compile(r"`[^`\n]+`")
+_SPAN = re.compile(r"(?<!`)`[^`\n]+`(?!`)")
 _SPECIAL = re.compile(r"([\\*_\[\]<>|~`])")
 _MARKS = {"+": "✓", "-": "✗", "?": "?", "x": "✗"}
 
@@ -49,7 +49,8 @@ def _blocks(blocks: tuple[Block, ...]) -> list[str]:
 def _block(block: Block) -> str:
     if isinstance(block, Prose):
         text = escape(block.text).replace("\n", "\n\n")
-        return f"**{escape(block.lead)}:** {text}" if block.lead else text
+        lead = block.lead.rstrip(":：")
+        return f"**{escape(lead)}:** {text}" if lead else text
     if isinstance(block, Quote):
         numbers = max((len(str(number)) for number, _, _ in block.lines if number is not None), default=0)
         return fence(
@@ -98,6 +99,7 @@ def _plain(text: str) -> str:
 
 
 def _escape_words(text: str) -> str:
+    text = re.sub(r"&(?=#?\w+;)", "&amp;", text)
     text = _SPECIAL.sub(r"\\\1", text)
     text = re.sub(r"(?m)^(\s*)([-+#]|\d+[.)])(?=\s)", r"\1\\\2", text)
     # "@name" and "#12" would notify people and link issues: an empty comment keeps the letters and breaks the mention.

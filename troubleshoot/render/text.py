@@ -45,9 +45,13 @@ class _Painter:
             parts = wrap(title, self.width - indent)
             lead = self.paint(pad(badge, indent), page.tone or "bold") if badge else ""
             lines = [lead + self.paint(parts[0], "bold")] + [" " * indent + self.paint(part, "bold") for part in parts[1:]]
-        below = " · ".join(part for part in (name, visible(page.subtitle)) if part)
-        if below:
-            lines += [" " * indent + self.paint(part, "dim") for part in wrap(below, self.width - indent)]
+        below = [part for part in (name, *visible(page.subtitle).split(" · ")) if part]
+        while below:
+            # What does not fit goes to the next line as a whole.
+            line = below.pop(0)
+            while below and columns(f"{line} · {below[0]}") <= self.width - indent:
+                line = f"{line} · {below.pop(0)}"
+            lines += [" " * indent + self.paint(part, "dim") for part in wrap(line, self.width - indent)]
         return lines
 
     def _section(self, section: Section, label: int) -> list[str]:
@@ -79,7 +83,8 @@ class _Painter:
         for paragraph in visible(block.text).split("\n"):
             lead = f"{visible(block.lead)}  " if block.lead and not lines else ""
             parts = wrap(paragraph, width, width - columns(lead))
-            lines += [(self.paint(lead, "bold") if at == 0 else "") + self.paint(part, block.tone) for at, part in enumerate(parts)]
+            first, *rest = [self.paint(part, block.tone) for part in parts]
+            lines += [(self.paint(lead, "bold") + first).rstrip(), *rest]
         return lines
 
     def _quote(self, block: Quote, width: int) -> list[str]:
