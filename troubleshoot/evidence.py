@@ -69,8 +69,12 @@ class FailureFacts:
 
     @property
     def complete(self) -> bool:
-        """Tell whether the root's traceback is whole, so that a frame which is not there was not passed."""
-        return self.failure.root.complete
+        """Tell whether the root's traceback is whole, so that a frame which is not there was not passed.
+
+        A program does not begin inside a library: with such a frame outermost, the top was cut off, whatever header stands above it.
+        """
+        root = self.failure.root
+        return root.complete and bool(root.frames) and locate(root.frames[0].path)[0] in ("user", "python")
 
     @cached_property
     def paths(self) -> tuple[str, ...]:

@@ -49,7 +49,10 @@ class Open:
 def open_facts(hypotheses: tuple[Hypothesis, ...], undecided: tuple[str, ...]) -> tuple[Open, ...]:
     """Return the unknown facts of the leading hypotheses, in their order, then those that undecided fixes hang on."""
     found: dict[str, Open] = {}
-    for hypothesis in hypotheses[:_MOST_HYPOTHESES]:
+    first_of_entry: dict[str, Hypothesis] = {}
+    for hypothesis in hypotheses:
+        first_of_entry.setdefault(hypothesis.entry.id, hypothesis)
+    for hypothesis in list(first_of_entry.values())[:_MOST_HYPOTHESES]:
         for condition in _conditions(hypothesis):
             if evaluate(condition, hypothesis.candidate.context).state is not None:
                 continue

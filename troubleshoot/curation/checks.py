@@ -175,7 +175,7 @@ def _conditions(entry: Entry) -> Iterator[Condition]:
     for weighted in entry.causes:
         waiting += [*weighted.likelier, *weighted.needs]
     for fix in entry.fixes:
-        waiting += [*fix.when, *fix.unless]
+        waiting += [*fix.when, *fix.unless, *fix.later]
     while waiting:
         condition = waiting.pop()
         yield condition

@@ -36,7 +36,8 @@ def default_fit(kind: str, context: Context) -> Fit:
             return FITS
         return Fit(None, "if the GPU has native bfloat16 (NVIDIA Ampere or newer)", "gpu")
     state, text = support[0].value, support[0].text
-    if state == "native":
+    # Every dtype below float32 is emulated on most CPUs, so that it is no argument for another one.
+    if state == "native" or (state in ("emulated", "slow") and context.facts.on_cpu):
         return Fit(True, text)
     if state == "none":
         return Fit(False, text)

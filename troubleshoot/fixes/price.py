@@ -53,8 +53,8 @@ def weight_fit(kind: str, context: Context) -> Fit:
             return Fit(True, needs, warning=needs)
         have = float(memory[0].value)
         if gib > have:
-            return Fit(False, f"{needs}, and the GPU has {have:g} GiB")
+            return Fit(None, f"only with a larger GPU or with offloading: {needs}, and the GPU has {have:g} GiB", "gpu.memory")
         if gib > _TIGHT * have:
-            return Fit(None, f"if it fits: {needs}, and the GPU has {have:g} GiB", "gpu.memory", late=True)
+            return Fit(None, f"if it fits: {needs}, and the GPU has {have:g} GiB", "gpu.memory")
         return Fit(True, needs, warning=f"{needs} of {have:g} GiB")
     return FITS

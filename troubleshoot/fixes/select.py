@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from troubleshoot.evidence import Facts
 from troubleshoot.fixes import actions
@@ -47,10 +48,10 @@ _MISFIT = 3
 
 
 def _order(fit: Fit) -> int:
-    """Those that fit, those that fit at a price that puts them late, the undecided, the misfits."""
+    """Those that fit, the undecided, those that fit at a price that puts them last, the misfits."""
     if fit.fits is None:
-        return 2
-    return (1 if fit.late else 0) if fit.fits else _MISFIT
+        return 1
+    return (2 if fit.late else 0) if fit.fits else _MISFIT
 
 
 def candidate_fixes(hypothesis: Hypothesis, base: KnowledgeBase) -> tuple[Fix, ...]:
@@ -85,6 +86,8 @@ def fit_of(fix: Fix, context: Context) -> Fit:
     if installed is not None:
         return installed
     default = default_fit(fix.kind, context)
+    if default.fits and any(evaluate(condition, context).state for condition in fix.later):
+        default = replace(default, late=True)
     if default.fits is False:
         return default
     priced = weight_fit(fix.kind, context)
@@ -94,6 +97,8 @@ def fit_of(fix: Fix, context: Context) -> Fit:
         return undecided
     if default.fits is None or priced is FITS:
         return default
+    if priced.fits is None:
+        return priced
     return Fit(priced.fits, priced.why or default.why, priced.about or default.about, default.late or priced.late, default.warning or priced.warning)
 
 

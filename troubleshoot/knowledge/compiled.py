@@ -17,7 +17,7 @@ from troubleshoot.knowledge.schema import Causes
 from troubleshoot.knowledge.templates import TemplateError, joined_probes, key_words, parse_template
 
 #: Raised whenever the layout changes, so that an older cache is not read.
-FORMAT = 5
+FORMAT = 6
 
 #: Length of the pieces that index the templates for text without blanks.
 GRAM = 8

@@ -115,7 +115,9 @@ def frame_matches(pattern: FramePattern, frame: Frame) -> bool:
 
 
 def path_contains(path: str, part: str) -> bool:
-    """Tell whether ``part`` occurs in a path, beginning at a directory: ``peft/`` is in ``/x/peft/a.py``, not in ``/x/mypeft/a.py``."""
+    """Tell whether ``part`` occurs in a path; one with a slash begins at a directory: ``peft/`` is not in ``/x/mypeft/a.py``."""
+    if "/" not in part:
+        return part in path
     start = path.find(part)
     while start >= 0:
         if start == 0 or path[start - 1] == "/":
@@ -142,7 +144,7 @@ def _frame(pattern: FramePattern, context: Context) -> Outcome:
 
 
 def _look_for_frame(pattern: FramePattern, failure: FailureFacts) -> Outcome:
-    if pattern.file is not None and f"/{pattern.file}" not in failure.all_paths:
+    if pattern.file is not None and (f"/{pattern.file}" if "/" in pattern.file else pattern.file) not in failure.all_paths:
         return Outcome(False, f"no frame in {pattern.file}") if failure.complete else UNKNOWN
     code_missing = False
     for frame in failure.frames:

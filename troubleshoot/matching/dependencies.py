@@ -53,7 +53,7 @@ def entry_facts(entry: Entry) -> frozenset[str]:
     for weighted in entry.causes:
         conditions += [*weighted.likelier, *weighted.needs]
     for fix in entry.fixes:
-        conditions += [*fix.when, *fix.unless]
+        conditions += [*fix.when, *fix.unless, *fix.later]
     found: set[str] = {f"package.{one.package}" for one in entry.affected}
     for condition in conditions:
         found |= _condition_facts(condition)
