@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import lru_cache
 
 from troubleshoot.report.prefixes import strip_prefixes
@@ -14,15 +13,20 @@ LINE_LIMIT = 200_000
 _HEADER = "Traceback (most recent call last)"
 
 
-@dataclass
 class CleanText:
-    """Lines with their numbers; ``streams`` names the process of each line where prefixes told, with ``ranks`` of streams."""
+    """Lines with their numbers.
 
-    lines: list[str]
-    numbers: list[int]
-    streams: list[str] | None = None
-    ranks: dict[str, int] = field(default_factory=dict)
-    cut: bool = False
+    ``streams`` names the process of each line where prefixes told, ``ranks`` the ranks of streams, ``stamped`` the lines with a time. ``cut`` is
+    True where a line was too long to be kept whole.
+    """
+
+    def __init__(self, lines: list[str], numbers: list[int], cut: bool = False) -> None:
+        self.lines = lines
+        self.numbers = numbers
+        self.streams: list[str] | None = None
+        self.ranks: dict[str, int] = {}
+        self.stamped: list[bool] | None = None
+        self.cut = cut
 
 
 @lru_cache(maxsize=32)
@@ -58,16 +62,17 @@ def clean(text: str, numbers: list[int] | None = None) -> CleanText:
         lines, numbers = _expand(lines, numbers, _needs_unescape, _unescape)
     if 'File "' in text or "Traceback" in text:
         lines, numbers = _expand(lines, numbers, _needs_split, _split_joined)
-    if "\n>" in text or text.startswith(">") or "\n >" in text:
+    if _quotes(text):
         lines = _unquote(lines, text)
     result = CleanText(lines, numbers, cut=cut)
     stripped = strip_prefixes(lines)
     if stripped:
-        result.lines, result.streams, result.ranks = stripped
+        result.lines, result.streams, result.ranks, result.stamped = stripped
         if not any(result.streams):
             result.streams = None
-        if "\n>" not in text and any(line.startswith("> ") for line in result.lines):
-            result.lines = _unquote(result.lines, "\n".join(result.lines))
+        inner = "\n".join(result.lines)
+        if _quotes(inner):
+            result.lines = _unquote(result.lines, inner)
     if "Exception Group Traceback" in text:
         result.lines = _ungroup(result.lines)
     if "│" in text or "┃" in text or "+-" in text:
@@ -148,22 +153,24 @@ def _needs_unescape(line: str) -> bool:
 _ESCAPES = {"n": "\n", "t": "\t", "r": "", '"': '"', "'": "'", "\\": "\\", "/": "/"}
 
 
-def _unescape(line: str) -> list[str]:
+def _unescape(line: str, depth: int = 0) -> list[str]:
     """Unfold the string of a JSON record, or a repr, that holds a traceback."""
     for match in _re(r'"((?:[^"\\]|\\.)*)"').finditer(line):
         inside = match[1]
-        if "\\n" in inside and ("Traceback" in inside or 'File \\"' in inside):
-            return [line[: match.start()].rstrip(), *_unfold(inside), line[match.end() :].strip()]
-    return _unfold(line)
+        if "\\n" in inside and ("Traceback" in inside or "File " in inside):
+            parts = [line[: match.start()].rstrip(), *_unfold(inside, depth), line[match.end() :].strip()]
+            return [part for part in parts if part] if len(parts) == 3 else parts
+    bare = line.strip()
+    if len(bare) > 1 and bare[0] == bare[-1] and bare[0] in "'\"":
+        line = bare[1:-1]
+    return _unfold(line, depth)
 
 
-def _unfold(inside: str) -> list[str]:
-    text = inside
-    # A record inside a record is escaped twice.
-    for _ in range(2):
-        if "\\n" not in text:
-            break
-        text = _re(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))").sub(_escape, text)
+def _unfold(inside: str, depth: int = 0) -> list[str]:
+    text = _re(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))").sub(_escape, inside)
+    if "\n" not in text and _needs_unescape(text) and depth < 3:
+        # A record inside a record.
+        return _unescape(text, depth + 1)
     if "\x1b" in text:
         text = _re(_ANSI).sub("", text)
     return text.split("\n")
@@ -191,6 +198,8 @@ def _split_joined(line: str) -> list[str]:
     if at > 0 and 'File "' not in line[at:]:
         return [line[:at], line[at:]]
     head, tail = (line[:at], line[at:]) if at >= 0 else ("", line)
+    tail = _re(r"\s*(During handling of the above exception, another exception occurred:|The above exception was the direct cause of the following exception:)\s*").sub(r"\n\1\n", tail)
+    tail = _re(r"\s+(?=Traceback \(most recent call last\):)").sub("\n", tail)
     tail = _re(r'\s*(?=File "[^"\n]{1,4096}", line \d)').sub("\n  ", tail)
     rows: list[str] = []
     for part in tail.split("\n"):
@@ -210,11 +219,16 @@ def _split_joined(line: str) -> list[str]:
     return ([head.rstrip()] if head.strip() else []) + [row for row in rows if row.strip()]
 
 
+def _quotes(text: str) -> bool:
+    return text[:1] == ">" or _re(r"(?:\n|^)[ \t]{0,40}>").search(text) is not None
+
+
 def _unquote(lines: list[str], text: str) -> list[str]:
     """Remove the ``>`` of quoted mail and Markdown; that of pytest and of the interpreter's prompt stays."""
-    if not _re(r'^[ \t]{0,3}>[> \t]{0,20}(?:\S{1,40}[ \t]){0,2}?(?:Traceback \(most|File "|[\w.]{1,100}(?:Error|Exception):)', re.MULTILINE).search(text):
+    quoted = r'^[ \t]{0,40}>[> \t]{0,20}(?:[^\n]{0,120}?(?:Traceback \(most|File "[^"\n]{1,500}", line \d)|[\w.]{1,100}(?:Error|Exception):)'
+    if not _re(quoted, re.MULTILINE).search(text):
         return lines
-    pattern = _re(r"[ \t]{0,3}(?:> ?)+")
+    pattern = _re(r"[ \t]{0,40}(?:> ?)+")
     out = []
     for line in lines:
         head = line.lstrip()[:1]

@@ -23,11 +23,15 @@ _CLASS_ENDS = (
 )  # fmt: skip
 _WARNING_NAMES = ("Warning",)
 
-CAUSE_LINE = "The above exception was the direct cause of the following exception"
-CONTEXT_LINE = "During handling of the above exception, another exception occurred"
+#: The beginnings of the lines that link a chain; a narrow terminal breaks what follows.
+CAUSE_LINE = "The above exception was the direct cause"
+CONTEXT_LINE = "During handling of the above exception"
 
-_ADDRESS = re.compile(r"0x[0-9a-fA-F]+")
-_CARETS = frozenset("~^- \t")
+#: Words of lines by which a launcher or a batch system tells that something of it ended.
+LAUNCHER_LINES = (
+    "srun: error:", "exits with return code", "mpirun has detected", "mpirun detected that", "Primary job  terminated normally", "prterun detected",
+    "slurmstepd: error:", "BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES",
+)  # fmt: skip
 
 
 def indent(line: str) -> int:

@@ -7,8 +7,6 @@ processes may share a line; carets and indentation mean nothing here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from troubleshoot.report import grammar
 
 _REGION = 4000
@@ -20,16 +18,16 @@ _STRAY = 6
 Row = tuple[int, str]
 
 
-@dataclass
 class _Open:
     """One traceback of several that are being printed at once."""
 
-    rows: list[Row] = field(default_factory=list)
-    frames: list[str] = field(default_factory=list)
-    code: str = ""
-    waits: bool = False
-    finished: bool = False
-    linked: bool = False
+    def __init__(self) -> None:
+        self.rows: list[Row] = []
+        self.frames: list[str] = []
+        self.code = ""
+        self.waits = False
+        self.finished = False
+        self.linked = False
 
 
 def untangle(lines: list[str]) -> tuple[list[list[Row]], set[int]]:
@@ -44,8 +42,10 @@ def untangle(lines: list[str]) -> tuple[list[list[Row]], set[int]]:
         if header < past:
             continue
         past = header + 1
-        stop = _region(lines, header, headers)
-        if stop is not None:
+        mixed, stop = _region(lines, header, headers)
+        if not mixed:
+            past = max(past, stop)
+        else:
             groups.extend(_sort_out(lines, header, stop))
             taken.update(range(header, stop))
             past = stop
@@ -56,8 +56,8 @@ def _bare(line: str) -> str:
     return line.strip("^~ \t") if "^" in line else line.strip()
 
 
-def _region(lines: list[str], start: int, headers: set[int]) -> int | None:
-    """Return where the region of mixed tracebacks that begins at ``start`` ends, or None where this one is alone."""
+def _region(lines: list[str], start: int, headers: set[int]) -> tuple[bool, int]:
+    """Tell whether a region of mixed tracebacks begins at ``start``, and where it ends; else up to where to look no more."""
     opened, errors = 1, 0
     mixed = False
     base = grammar.indent(lines[start])
@@ -66,8 +66,10 @@ def _region(lines: list[str], start: int, headers: set[int]) -> int | None:
         bare = _bare(lines[i])
         if i in headers:
             if opened == 1 and errors:
-                return None
+                return False, start
             opened += 1
+            if opened > _MOST:
+                return False, i
             last = i
         elif bare.startswith(('File "', "[Previous line")) or (bare and grammar.indent(lines[i]) > base + 2):
             mixed = mixed or errors > 0
@@ -76,7 +78,7 @@ def _region(lines: list[str], start: int, headers: set[int]) -> int | None:
             continue
         elif grammar.match_exception(bare, False):
             if opened == 1:
-                return None
+                return False, start
             mixed = mixed or errors > 0
             errors += 1
             last = i
@@ -84,7 +86,7 @@ def _region(lines: list[str], start: int, headers: set[int]) -> int | None:
                 break
         elif opened == 1 or i - last > _STRAY:
             break
-    return last + 1 if errors >= 2 and opened >= 2 and mixed else None
+    return (True, last + 1) if errors >= 2 and opened >= 2 and mixed else (False, start)
 
 
 def _linked(lines: list[str], at: int) -> bool:

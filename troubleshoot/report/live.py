@@ -8,7 +8,7 @@ from types import CodeType, TracebackType
 from troubleshoot.report.failures import assemble
 from troubleshoot.report.mentions import find_mentions
 from troubleshoot.report.model import Frame, RaisedException, Report
-from troubleshoot.report.scan import quoted_lines
+from troubleshoot.report.scan import quoted_lines, told_lines
 from troubleshoot.report.source import Chain, Scan, raised
 
 #: Frames kept at either end of one traceback; a runaway recursion has tens of thousands.
@@ -36,7 +36,7 @@ def report_from_exception(exc: BaseException) -> Report:
     chains = [Chain(exceptions)] if exceptions else []
     numbers = list(range(1, len(lines) + 1))
     found = Scan(chains)
-    mentions = find_mentions(lines, numbers, quoted_lines(found))
+    mentions = find_mentions(lines, numbers, quoted_lines(found), told_lines(found))
     return Report(tuple(lines), tuple(numbers), assemble(found), mentions, total_lines=len(lines))
 
 

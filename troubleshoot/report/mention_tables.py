@@ -1,4 +1,5 @@
-"""The names that mentions are made of: distributions, accelerators, model families."""
+# ruff: noqa: SIM905  (lists of words read better as text)
+"""The names that mentions are made of: distributions, accelerators, model families, and the words that call for a search."""
 
 from __future__ import annotations
 
@@ -47,3 +48,21 @@ FAMILIES = frozenset(
     "ltx mochi allegro sana auraflow lumina zephyr nemotron granite command aya dbrx jamba longformer bigbird led reformer clap encodec xtts parakeet canary bge "
     "unet yolo yolov resnet efficientnet convnext z-image".split()
 )
+
+#: Words that call for the search of one kind of mention.
+DTYPE_WORDS = frozenset(
+    "fp16 float16 half bfloat16 bf16 bfp16 fp32 float32 fp64 float64 double fp8 float8 dtype type precision".split()
+)
+QUANT_WORDS = frozenset(
+    "bit bnb gptq awq autoawq gguf ggml nf4 nf qlora fp8 float8 hqq torchao quanto llm exl2 nunchaku".split()
+)
+ATTENTION_WORDS = frozenset("attn sdpa xformers flash eager attention flashattention scaled flex sage sageattn".split())
+LAUNCH_WORDS = frozenset(
+    "torchrun accelerate deepspeed mpirun mpiexec srun sbatch slurm ray raytrainworker launch launcher elastic torchelastic lightning distributed".split()
+)
+PHASE_WORDS = frozenset(
+    "train training trainer finetune finetuning tuning tune fine sft inference generate generation generating predict prediction loading load loads loaded pretrained save "
+    "saving export exporting onnx compile dynamo inductor torchinductor sampling backward optimizer".split()
+)
+OS_WORDS = frozenset("windows linux ubuntu debian centos rhel fedora macos darwin wsl wsl2 os osx win10 win11 win32 colab kaggle".split())
+DEVICE_WORDS = frozenset("cuda cpu mps xpu npu device gpu hpu xla dml".split())

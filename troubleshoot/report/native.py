@@ -13,12 +13,6 @@ _UNCAUGHT = re.compile(r".*terminating (?:due to|with) uncaught exception of typ
 _RANK = re.compile(r"\[[Rr]ank (\d{1,5})\]")
 _FOOTER_RANK = re.compile(r"\s*rank\s{1,20}: (\d{1,6})(?:\s|$)")
 
-#: Words of lines by which a launcher or a batch system tells that something of it ended.
-LAUNCHER_LINES = (
-    "srun: error:", "exits with return code", "mpirun has detected", "mpirun detected that", "Primary job  terminated normally", "prterun detected",
-    "slurmstepd: error:", "BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES",
-)  # fmt: skip
-
 
 def read_terminate(source: Source, at: int) -> tuple[RaisedException | None, int]:
     """Read ``terminate called after throwing an instance of 'c10::Error'`` with its ``what():``."""

@@ -17,6 +17,7 @@ _SYSLOG = frozenset("JFMASOND")
 _LEVELS = frozenset("IWEFD")
 _MOST_PARTS = 8
 _MOST_TEMPLATES = 12
+_MOST_ANCHORS = 2000
 
 _CLOCK = r"\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?"
 _DATE = r"(?:\d{4}[-/]\d\d[-/]\d\d|\d\d[-/]\d\d[-/]\d{4}|\d\d-\d\d)"
@@ -43,8 +44,8 @@ def _part() -> re.Pattern[str]:
     )
 
 
-def strip_prefixes(lines: list[str]) -> tuple[list[str], list[str], dict[str, int]] | None:
-    """Return (lines without prefixes, stream of each line, rank of each stream that has one), or None where there are no prefixes."""
+def strip_prefixes(lines: list[str]) -> tuple[list[str], list[str], dict[str, int], list[bool] | None] | None:
+    """Return (lines without prefixes, stream of each line, rank of each stream that has one, which lines have a time), or None where there are no prefixes."""
     anchors = _anchors(lines)
     if anchors is None:
         return None
@@ -53,16 +54,20 @@ def strip_prefixes(lines: list[str]) -> tuple[list[str], list[str], dict[str, in
     bare: list[str] = []
     streams: list[str] = []
     ranks: dict[str, int] = {}
+    stamped: list[bool] = []
     changed = False
     for line in lines:
         at = 0
         stream = ""
+        timed = False
         for _ in range(_MOST_PARTS):
             match = part.match(line, at) if line[at : at + 1] else None
             if match and match.end() > at:
                 at = match.end()
                 kind = match.lastgroup or ""
-                if kind[0] == "r":
+                if kind[0] == "t":
+                    timed = True
+                else:
                     rank = match["rank1"] or match["rank2"] or match["rank3"]
                     stream += match[0].strip()
                     if rank is not None:
@@ -85,6 +90,7 @@ def strip_prefixes(lines: list[str]) -> tuple[list[str], list[str], dict[str, in
             line = line[at:]
         bare.append(line)
         streams.append(stream)
+        stamped.append(timed)
     if not changed:
         return None
     # A longer stream name ([rank0] after a container's) inherits the rank that its beginning was given.
@@ -93,7 +99,7 @@ def strip_prefixes(lines: list[str]) -> tuple[list[str], list[str], dict[str, in
             known = [rank for name, rank in ranks.items() if stream.startswith(name)]
             if known:
                 ranks[stream] = known[0]
-    return bare, streams, ranks
+    return bare, streams, ranks, stamped if any(stamped) else None
 
 
 class _Learned:
@@ -139,27 +145,42 @@ def _anchors(lines: list[str]) -> list[tuple[int, int]] | None:
 
 def _learn(lines: list[str], anchors: list[tuple[int, int]]) -> _Learned | None:
     counts: dict[str, list[int]] = {}
-    part = _part()
-    for row, column in anchors:
+    lettered: set[str] = set()
+    for row, column in anchors[:_MOST_ANCHORS]:
         head = lines[row][:column]
-        at = 0
-        for _ in range(_MOST_PARTS):
-            match = part.match(head, at) if head[at : at + 1] else None
-            if not match or match.end() == at:
+        if len(head) > 400:
+            continue
+        rest = head[_skip_parts(head, 0) :].rstrip()
+        # What is unknown may stand before what is known: a container's name before a time.
+        for split in re.finditer(r"[ |:\])>]+", rest):
+            if rest[split.end() :] and not head[_skip_parts(head, head.find(rest) + split.end()) :].strip():
+                rest = rest[: split.end()].rstrip()
                 break
-            at = match.end()
-        rest = head[at:].rstrip()
         if not rest.strip() or len(rest) > 120 or not _prefix_like(rest):
             continue
-        counts.setdefault(_template(rest), []).append(row)
+        template = _template(rest)
+        counts.setdefault(template, []).append(row)
+        if any(letter.isalpha() for letter in rest):
+            lettered.add(template)
     # Once is an accident (a progress bar before a header); twice is a prefix.
     chosen = [template for template, rows in counts.items() if len(rows) >= 2][:_MOST_TEMPLATES]
     if not chosen:
         return None
     pattern = re.compile("|".join(sorted(chosen, key=len, reverse=True)))
-    digits = all(not re.search(r"[A-Za-z]", template.replace(r"\d", "").replace(r"[ \t]", "")) for template in chosen)
+    digits = lettered.isdisjoint(chosen)
     numbered = digits and _counts_up(lines, pattern)
     return _Learned(pattern, not numbered and any(r"\d" in template for template in chosen), digits)
+
+
+def _skip_parts(line: str, at: int) -> int:
+    """Return the column after the well-known parts that begin at ``at``."""
+    part = _part()
+    for _ in range(_MOST_PARTS):
+        match = part.match(line, at) if line[at : at + 1] else None
+        if not match or match.end() == at:
+            break
+        at = match.end()
+    return at
 
 
 def _prefix_like(rest: str) -> bool:

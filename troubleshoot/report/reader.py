@@ -7,7 +7,7 @@ from troubleshoot.report.decode import decode, is_binary, looks_binary
 from troubleshoot.report.failures import assemble
 from troubleshoot.report.mentions import find_mentions
 from troubleshoot.report.model import Report
-from troubleshoot.report.scan import quoted_lines, scan_streams
+from troubleshoot.report.scan import quoted_lines, scan_streams, told_lines
 
 #: Characters (bytes of a file) up to which a report is kept whole.
 WHOLE_LIMIT = 2 << 20
@@ -36,7 +36,7 @@ def read_lines(text: str, numbers: list[int] | None, total: int, truncated: bool
     if not any(cleaned.lines):
         return empty_report("empty", total)
     found = scan_streams(cleaned)
-    mentions = find_mentions(cleaned.lines, cleaned.numbers, quoted_lines(found))
+    mentions = find_mentions(cleaned.lines, cleaned.numbers, quoted_lines(found), told_lines(found))
     return Report(tuple(cleaned.lines), tuple(cleaned.numbers), assemble(found), mentions, truncated or cleaned.cut, total)
 
 

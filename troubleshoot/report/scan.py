@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from troubleshoot.report import boxes, grammar, interleave, native, notebooks, pytest_output, tracebacks
+from troubleshoot.report import grammar, tracebacks
 from troubleshoot.report.clean import CleanText
 from troubleshoot.report.model import RaisedException
 from troubleshoot.report.places import locate
@@ -27,20 +27,25 @@ def scan_streams(text: CleanText) -> Scan:
     """Return what failed in every stream, in the order of the report."""
     found = Scan()
     if text.streams is None:
-        _scan_tangled(Source(text.lines, text.numbers), found)
+        _scan_tangled(Source(text.lines, text.numbers, None, text.stamped), found)
     else:
         rows: dict[str, list[int]] = {}
         for row, stream in enumerate(text.streams):
             rows.setdefault(stream, []).append(row)
         for stream, indexes in rows.items():
-            source = Source([text.lines[row] for row in indexes], [text.numbers[row] for row in indexes], text.ranks.get(stream))
+            stamped = [text.stamped[row] for row in indexes] if text.stamped else None
+            source = Source([text.lines[row] for row in indexes], [text.numbers[row] for row in indexes], text.ranks.get(stream), stamped)
             _scan_tangled(source, found)
         found.chains.sort(key=lambda chain: chain.exceptions[0].line)
     return found
 
 
 def _scan_tangled(source: Source, found: Scan) -> None:
-    groups, taken = interleave.untangle(source.lines)
+    groups: list[list[tuple[int, str]]] = []
+    if sum(1 for line in source.lines if grammar.HEADER in line) > 1:
+        from troubleshoot.report import interleave
+
+        groups, taken = interleave.untangle(source.lines)
     if not groups:
         _Scanner(source, found).run()
         return
@@ -72,8 +77,8 @@ class _Scanner:
                 i = self._traceback(i)
             elif "rror" in line or "xception" in line or "Interrupt" in line or "Exit" in line or "错" in line:
                 i = self._message(i)
-            elif line[:1] == "E" and pytest_output.is_error_line(line):
-                i = self._one(pytest_output.read_pytest(self.source, i))
+            elif line[:4] == "E   " and len(line) > 4:
+                i = self._pytest(i)
             elif " in " in line or "In [" in line or "In[" in line or "File " in line:
                 i = self._frame(i)
             elif "terminat" in line or "Watchdog caught" in line or "code" in line or "rank " in line or "Root Cause" in line or "BAD" in line or "mpirun" in line:
@@ -99,11 +104,10 @@ class _Scanner:
     def _traceback(self, at: int) -> int:
         lines = self.source.lines
         line = lines[at]
-        if boxes.begins_box(line) or notebooks.begins_notebook(line):
-            return self._chain(at)
         stripped = line.strip()
-        if grammar.HEADER in line or stripped.startswith('File "'):
-            return self._chain(at)
+        if grammar.HEADER in line or "Traceback" in line or stripped.startswith('File "'):
+            if grammar.HEADER in line or stripped.startswith('File "') or self._is_box(line):
+                return self._chain(at)
         if "rror" in line or "xception" in line:
             return self._message(at)
         if stripped.startswith("File "):
@@ -182,17 +186,32 @@ class _Scanner:
 
     def _begins(self, at: int) -> bool:
         line = self.source.lines[at]
-        return grammar.HEADER in line or boxes.begins_box(line) or line.lstrip().startswith('File "')
+        return grammar.HEADER in line or line.lstrip().startswith('File "')
+
+    def _is_box(self, line: str) -> bool:
+        if "──" not in line and "--" not in line and "━" not in line:
+            return False
+        from troubleshoot.report import boxes
+
+        return boxes.begins_box(line)
+
+    def _pytest(self, at: int) -> int:
+        from troubleshoot.report import pytest_output
+
+        return self._one(pytest_output.read_pytest(self.source, at))
 
     def _read(self, at: int) -> tuple[RaisedException | None, int]:
         line = self.source.lines[at]
-        if boxes.begins_box(line):
-            return boxes.read_box(self.source, at)
-        if notebooks.begins_notebook(line):
-            return notebooks.read_notebook(self.source, at)
-        stripped = line.lstrip()
-        if "Group Traceback" in line or (stripped[:1] in "|+" and grammar.HEADER in line):
-            return tracebacks.read_traceback(self.source, at)
+        if not line.lstrip().startswith(('File "', "Traceback (most")):
+            if self._is_box(line):
+                from troubleshoot.report import boxes
+
+                return boxes.read_box(self.source, at)
+            if "  Traceback (most" in line:
+                from troubleshoot.report import notebooks
+
+                if notebooks.begins_notebook(line):
+                    return notebooks.read_notebook(self.source, at)
         return tracebacks.read_traceback(self.source, at)
 
     def _nested(self, at: int) -> tuple[RaisedException, int] | None:
@@ -234,18 +253,25 @@ class _Scanner:
 
     def _frame(self, at: int) -> int:
         lines = self.source.lines
-        if boxes.begins_cut_box(lines, at):
-            return self._one(boxes.read_box(self.source, at))
-        if notebooks.begins_notebook_frame(lines, at):
-            return self._one(notebooks.read_notebook(self.source, at))
+        below = lines[at + 1 : at + 9]
+        if any("❱" in line for line in below):
+            from troubleshoot.report import boxes
+
+            if boxes.begins_cut_box(lines, at):
+                return self._one(boxes.read_box(self.source, at))
+        if any("-> " in line for line in below):
+            from troubleshoot.report import notebooks
+
+            if notebooks.begins_notebook_frame(lines, at):
+                return self._one(notebooks.read_notebook(self.source, at))
         return at + 1
 
     # -- messages --------------------------------------------------------------------------------------------------------------
 
     def _message(self, at: int) -> int:
         line = self.source.lines[at]
-        if line[:1] == "E" and pytest_output.is_error_line(line):
-            return self._one(pytest_output.read_pytest(self.source, at))
+        if line[:4] == "E   " and len(line) > 4:
+            return self._pytest(at)
         if len(line) > 20_000:
             return at + 1
         if "terminat" in line or "return code" in line or line.startswith(("srun:", "slurmstepd:")):
@@ -269,10 +295,13 @@ class _Scanner:
             return self._bare(at, match[0], match[1])
         if stripped.startswith(_SUMMARY) and "::" in stripped and " - " in stripped:
             stripped = stripped.partition(" - ")[2]
-        line_style = pytest_output.read_line_style(self.source, at) if ".py:" in line else None
-        if line_style:
-            self._add([line_style])
-            return at + 1
+        if ".py:" in line:
+            from troubleshoot.report import pytest_output
+
+            one = pytest_output.read_line_style(self.source, at)
+            if one:
+                self._add([one])
+                return at + 1
         inside = _INSIDE.search(stripped)
         if inside:
             return self._bare(at, inside[1], inside[2])
@@ -296,7 +325,7 @@ class _Scanner:
         return at + 1
 
     def _bare(self, at: int, kind: str, first: str) -> int:
-        message, past = tracebacks.read_message(self.source, at + 1, first.rstrip("`*"), 0)
+        message, past = tracebacks.read_message(self.source, at + 1, first.rstrip("`*"), grammar.indent(self.source.lines[at]), sure=False)
         if past > at + 1 and not kind:
             message, past = first, at + 1
         if self.before is None or self.before[0] != at:
@@ -307,10 +336,12 @@ class _Scanner:
     # -- native code and launchers -----------------------------------------------------------------------------------------
 
     def _is_launcher(self, line: str) -> bool:
-        return any(word in line for word in native.LAUNCHER_LINES)
+        return any(word in line for word in grammar.LAUNCHER_LINES)
 
     def _native(self, at: int) -> int:
         line = self.source.lines[at]
+        from troubleshoot.report import native
+
         if "terminate called" in line or "uncaught exception" in line:
             return self._one(native.read_terminate(self.source, at))
         if "Watchdog caught" in line:
@@ -337,8 +368,21 @@ def quoted_lines(found: Scan) -> set[int]:
     numbers: set[int] = set()
     for chain in found.chains:
         for one in chain.exceptions:
-            for frame in one.frames:
-                numbers.add(frame.at)
-                if frame.code is not None and locate(frame.path)[0] != "user":
-                    numbers.add(frame.at + 1)
+            frames = one.frames
+            for row, frame in enumerate(frames):
+                first = frame.at
+                if frame.code is not None and locate(frame.path)[0] == "user":
+                    numbers.add(first)
+                    first += 2
+                past = frames[row + 1].at if row + 1 < len(frames) else one.line
+                numbers.update(range(first, past if 0 < past - first < 16 else first + 2))
+    return numbers
+
+
+def told_lines(found: Scan) -> set[int]:
+    """Return the numbers of the lines of error messages: the dtypes they name were not asked for by anyone."""
+    numbers: set[int] = set()
+    for chain in found.chains[:200]:
+        for one in chain.exceptions:
+            numbers.update(range(one.line, min(one.last_line, one.line + 60) + 1))
     return numbers

@@ -2,42 +2,43 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from troubleshoot.report.model import Frame, RaisedException
 
 
-@dataclass
 class Source:
-    """Cleaned lines of one stream with their numbers in the pasted text."""
+    """Cleaned lines of one stream with their numbers in the pasted text.
 
-    lines: list[str]
-    numbers: list[int]
-    rank: int | None = None
+    ``stamped`` tells which lines a logger gave a time, where one did.
+    """
+
+    def __init__(self, lines: list[str], numbers: list[int], rank: int | None = None, stamped: list[bool] | None = None) -> None:
+        self.lines = lines
+        self.numbers = numbers
+        self.rank = rank
+        self.stamped = stamped
 
     def __len__(self) -> int:
         return len(self.lines)
 
 
-@dataclass
 class Chain:
     """Exceptions that belong together, in the order in which they were raised, as found at one place of a report."""
 
-    exceptions: list[RaisedException]
-    rank: int | None = None
-    role: str | None = None
-    # Restated in torchelastic's footer, not printed by the process itself.
-    from_footer: bool = False
+    def __init__(self, exceptions: list[RaisedException], rank: int | None = None, role: str | None = None) -> None:
+        self.exceptions = exceptions
+        self.rank = rank
+        self.role = role
+        # Restated in torchelastic's footer, not printed by the process itself.
+        self.from_footer = False
 
 
-@dataclass
 class Scan:
-    """Everything found in one stream."""
+    """Everything found in a report, and the rank whose failure torchelastic saw first with the line that says so."""
 
-    chains: list[Chain] = field(default_factory=list)
-    # The rank whose failure torchelastic saw first, and the line that says so.
-    root_rank: int | None = None
-    root_line: int = 0
+    def __init__(self, chains: list[Chain] | None = None) -> None:
+        self.chains = chains if chains is not None else []
+        self.root_rank: int | None = None
+        self.root_line = 0
 
 
 def raised(

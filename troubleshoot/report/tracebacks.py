@@ -19,6 +19,9 @@ _MESSAGE_GOES_ON = (
 )  # fmt: skip
 
 
+_LEVELS = frozenset(("INFO", "WARNING", "WARN", "DEBUG", "ERROR", "CRITICAL"))
+
+
 def read_traceback(source: Source, at: int) -> tuple[RaisedException | None, int]:
     """Read one traceback that begins at ``at``, with its header or, cut, with a frame.
 
@@ -63,9 +66,13 @@ def read_traceback(source: Source, at: int) -> tuple[RaisedException | None, int
         if match is None:
             break
         flat = (grammar.indent(raw) <= header_indent) if header_indent is not None else raw[:1] == "F"
+        function = match[3]
+        if function and past < end and _name_goes_on(lines, past, end, grammar.indent(raw), flat):
+            function += lines[past].strip()
+            past += 1
         code, i_next = _read_code(lines, past, end, grammar.indent(raw), flat)
         if len(frames) < _FRAMES_KEPT * 2:
-            frames.append(Frame(match[1], match[3], int(match[2][:9]), code, numbers[i]))
+            frames.append(Frame(match[1], function, int(match[2][:9]), code, numbers[i]))
         i = i_next
     if not frames and header_indent is None:
         return None, at + 1
@@ -110,9 +117,13 @@ def read_exception_line(source: Source, at: int, after_frames: bool) -> tuple[st
     return kind, message, past
 
 
-def read_message(source: Source, at: int, first: str, base: int) -> tuple[str, int]:
-    """Return the whole of a message whose first line is ``first``, and the index of the line after it."""
+def read_message(source: Source, at: int, first: str, base: int, sure: bool = True) -> tuple[str, int]:
+    """Return the whole of a message whose first line is ``first``, and the index of the line after it.
+
+    Without a traceback above (``sure`` is False) prose may follow at once: only what must belong to the message is taken.
+    """
     lines, end = source.lines, len(source)
+    stamped = source.stamped
     i = at
     parts = [first]
     size = len(first)
@@ -129,9 +140,11 @@ def read_message(source: Source, at: int, first: str, base: int) -> tuple[str, i
             parts.append("")
             i = following
             continue
+        if not sure and not _goes_on(line, base):
+            break
         if stripped.startswith("from user code:"):
             in_user_code = True
-        elif ends_message(stripped) and not (in_user_code and stripped.startswith('File "')):
+        elif (stamped and stamped[i] and not stamped[at - 1]) or ends_message(stripped) and not (in_user_code and stripped.startswith('File "')):
             break
         parts.append(line[base:].rstrip() if line[:base].isspace() or not base else line.rstrip())
         size += len(line) + 1
@@ -150,11 +163,15 @@ def _goes_on(line: str, base: int) -> bool:
 def ends_message(stripped: str) -> bool:
     """Tell whether a line cannot belong to the message above it."""
     first = stripped[0]
+    if "%|" in stripped or "it/s" in stripped:
+        return True
     if first == "F" and stripped.startswith('File "'):
         return True
     if first in "`$╭─│❱╰" or grammar.HEADER in stripped:
         return True
-    if first == "<" or stripped.startswith((grammar.CAUSE_LINE, grammar.CONTEXT_LINE, "--------", "========", "+-", "____", "E   ", "FAILED ", "[rank", "## ", "# ", "frame #", "Exception raised from", "During handling")):
+    if first == "<" or stripped.startswith((grammar.CAUSE_LINE, grammar.CONTEXT_LINE, "--------", "========", "+-", "____", "E   ", "FAILED ", "[rank", "[INFO", "[WARN", "[ERROR", "[20", "In [", ">>> ", "*** ", "PS C:", "(base)", "root@", "~ ", "## ", "# ", "frame #", "Exception raised from", "During handling")):
+        return True
+    if first in "IWEDC" and stripped.split(" ", 1)[0].rstrip(":") in _LEVELS:
         return True
     if "Error" in stripped or "Exception" in stripped or "Interrupt" in stripped:
         match = grammar.EXCEPTION.match(stripped)
@@ -174,8 +191,10 @@ def connector(lines: list[str], at: int, end: int) -> tuple[str, int] | None:
         link = "context"
     else:
         return None
-    i = _skip_blank(lines, i + 1, end, 3)
-    return link, i
+    i += 1
+    if not stripped.endswith(":") and i < end and lines[i].strip().endswith(":") and grammar.HEADER not in lines[i]:
+        i += 1
+    return link, _skip_blank(lines, i, end, 3)
 
 
 def _skip_blank(lines: list[str], at: int, end: int, most: int = 4) -> int:
@@ -246,6 +265,17 @@ def _read_code(lines: list[str], at: int, end: int, frame_indent: int, flat: boo
             return code, i
         i += 1
     return code, i
+
+
+def _name_goes_on(lines: list[str], at: int, end: int, frame_indent: int, flat: bool) -> bool:
+    """Tell whether a terminal broke the function's name: its rest stands at the margin, where no source line can be."""
+    raw = lines[at]
+    if flat or not raw or raw[0].isspace() or frame_indent == 0:
+        return False
+    rest = raw.strip().rstrip(">")
+    if not rest.replace(".", "_").isidentifier() or grammar.match_exception(rest, False):
+        return False
+    return at + 1 < end and (grammar.indent(lines[at + 1]) > frame_indent or lines[at + 1].lstrip().startswith('File "'))
 
 
 def _frame_follows(lines: list[str], at: int, end: int) -> bool:

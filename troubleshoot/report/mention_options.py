@@ -1,0 +1,185 @@
+"""What was asked for: dtypes, devices, quantization, attention, launchers, command-line flags."""
+
+from __future__ import annotations
+
+import re
+
+from troubleshoot.dtypes import parse_device, parse_dtype
+from troubleshoot.report.mentions import Found, compiled
+
+_DTYPE = (
+    r"(?:torch\.)?(?P<dtype>float16|fp16|half|bfloat16|bf16|bfp16|float32|fp32|float64|fp64|double"
+    r"|float8_e4m3fn|float8_e5m2|fp8_e4m3fn|fp8_e5m2|fp8_e4m3|fp8|float)"
+)
+_KEYWORD = rf"(?:\b|_)(?:\w{{1,20}}_)?d?type['\"]?\s{{0,4}}[=:\s]\s{{0,4}}['\"]?{_DTYPE}(?!\w)"
+_PRECISION = (
+    r"precision['\"]?\s{0,4}[=:]?\s{0,4}['\"]?"
+    rf"(?:(?:torch\.)?(?P<word>full|autocast|16-mixed|bf16-mixed|16-true|bf16-true|32-true|16|32|64)(?!\w)|{_DTYPE}(?!\w))"
+)
+_PRECISIONS = {
+    "full": "float32", "16-mixed": "float16", "bf16-mixed": "bfloat16", "16-true": "float16", "bf16-true": "bfloat16", "32-true": "float32",
+    "16": "float16", "32": "float32", "64": "float64", "autocast": "float16",
+}  # fmt: skip
+_SWITCH = (
+    r"(?<![\w.-])(?P<dashes>--)?(?P<name>fp16|bf16|fp8|half|full[_-]fp16|use[_-]?fp16|no[_-]half(?:[_-]vae)?|force[_-]fp(?:16|32)"
+    r"|(?:bf16|fp16|fp32)[_-](?:unet|vae|text[_-]enc))['\"]?"
+    r"(?P<value>\s{0,3}[=:]\s{0,3}(?:\{\s{0,20}['\"]?enabled['\"]?\s?:\s?)?['\"]?(?:true|false|1|0|yes|no|auto)\b)?"
+)
+_CAST = rf"\.to\([^()\n]{{0,60}}?(?=torch\.){_DTYPE}(?!\w)"
+_PROSE = (
+    r"(?:\bload(?:ed|ing)?|\brun(?:ning)?|\btrain(?:ed|ing)?|\bus(?:e|ed|ing)|\bcast(?:ed|ing)?|\bconvert(?:ed|ing)?|\binference|用|使用|采用|以)"
+    rf"[^\n.;:]{{0,40}}?(?<![A-Za-z0-9_.]){_DTYPE}(?![A-Za-z0-9_])"
+)
+_MENTIONED = (
+    r"(?<![A-Za-z0-9_.])(?:torch\.)?"
+    r"(float16|fp16|half[ -]precision|bfloat16|bf16|float32|fp32|float64|fp64|fp8|float8_e4m3fn|float8_e5m2)(?![A-Za-z0-9_])"
+)
+_DEVICE = r"(cuda|cpu|mps|xpu|npu|hpu|xla|dml|gpu)"
+_DEVICE_ASKED = (
+    rf"(?:\bdevice['\"]?\s{{0,3}}[=:\s]\s{{0,3}}(?:torch\.device\()?['\"]?|\.to\(\s?['\"]|torch\.device\(\s?['\"]){_DEVICE}(?![\w-])"
+)
+_DEVICE_MAP = r"device_map['\"]?\s{0,3}[=:]\s{0,3}(?:['\"]([\w:-]{1,30})['\"]|(\{)|(auto|balanced\w{0,12}|sequential|cpu|cuda(?::\d)?)\b)"
+_FLAG = (
+    r"(?<![\w-])--([A-Za-z][\w.-]{0,60})"
+    r"(?:=(\"[^\"\n]{0,200}\"|'[^'\n]{0,200}'|[^\s\"'`]{0,200})|[ \t]{1,8}(?![-\\|&;<>])(\"[^\"\n]{0,200}\"|'[^'\n]{0,200}'|[^\s\"'`]{1,200}))?"
+)
+
+_TABLES: dict[str, tuple[tuple[str, str], ...]] = {
+    "quantization": (
+        (r"load[_-]in[_-]4bit['\"]?(?:\s{0,3}[=:]\s{0,3}true|(?<=--load.in.4bit)(?!\s{1,3}false))|bnb_4bit_|\bnf4\b|\bqlora\b|bnb-4bit", "bitsandbytes-4bit"),
+        (r"load[_-]in[_-]8bit['\"]?(?:\s{0,3}[=:]\s{0,3}true|(?<=--load.in.8bit)(?!\s{1,3}false))|llm\.int8|bnb-8bit", "bitsandbytes-8bit"),
+        (r"\bgptq", "gptq"),
+        (r"\bawq\b|\bautoawq\b", "awq"),
+        (r"\b(?:fp8|float8)(?:_|\b)", "fp8"),
+        (r"\bgg(?:uf|ml)\b", "gguf"),
+        (r"\bhqq\b", "hqq"),
+        (r"\btorchao\b", "torchao"),
+        (r"\b(?:optimum[-_.])?quanto\b", "quanto"),
+        (r"\bexl2\b", "exl2"),
+        (r"\bnunchaku\b", "nunchaku"),
+    ),
+    "attention": (
+        (r"flash[_-]?att(?:entio)?n[_-]?2|use_flash_attention_2", "flash_attention_2"),
+        (r"flash[_-]?att(?:entio)?n[_-]?3", "flash_attention_3"),
+        (r"att(?:entio)?n_implementation['\"]?\s{0,3}[=:]\s{0,3}['\"]?eager", "eager"),
+        (r"\bsdpa\b|scaled_dot_product_attention", "sdpa"),
+        (r"\bflex_attention\b", "flex_attention"),
+        (r"enable_xformers|--xformers|memory[_-]efficient[_-]attention", "xformers"),
+        (r"\bsage[_-]?attention\b|\bsageattn\b", "sage_attention"),
+    ),
+    "launcher": (
+        (r"\btorchrun\b|torch[./]distributed[./](?:run|launch)\b|\btorchelastic", "torchrun"),
+        (r"\baccelerate\s{1,3}launch\b|accelerate/commands/launch\.py", "accelerate"),
+        (r"(?<![\w-])deepspeed\s{1,3}(?:--\S|[\w./-]{1,80}\.py)|deepspeed/launcher|\[launch\.py:\d", "deepspeed"),
+        (r"\bmpi(?:run|exec)\b", "mpirun"),
+        (r"\bray::|\bray\.(?:train|init|remote)|\bray job submit|\(raytrainworker", "ray"),
+        (r"\bsrun\b|\bsbatch\b|\bslurm", "slurm"),
+        (r"\blightning\.pytorch|\bpytorch_lightning|\bpytorch[- ]lightning|\blightning(?:/|\.)", "lightning"),
+    ),
+    "phase": (
+        (r"\b(?:fine-?\s?tun\w{0,4}|train(?:ing|er)?(?:\.py)?|sft|backward|optimizer\.step)(?![A-Za-z0-9_])|训练|微调", "training"),
+        (r"\b(?:inference|generat(?:e|ing|ion)|predict(?:ion|ing)?|sampling)(?![A-Za-z0-9_])|推理|生成", "inference"),
+        (r"from_pretrained|\bloading\b|\bload(?:ed|s)? (?:the |a |this )?(?:model|checkpoint|weights)|load_state_dict|加载", "loading"),
+        (r"save_pretrained|\bsav(?:e|ing) (?:the |a )?(?:model|checkpoint|weights)|torch\.save\b|保存", "saving"),
+        (r"\bonnx\.export|\bexport(?:ing)? (?:to|the)\b|torch\.export|optimum-cli export|导出", "export"),
+        (r"torch\.compile\b|torch[./]_dynamo|torchinductor|torch[./]_inductor", "compile"),
+    ),
+    "os": (
+        (r"\bwsl ?2?\b", "wsl"),
+        (r"\bwindows(?:[ -]?(?:\d{1,4}|server|nt))?\b|\bwin(?:10|11|32)\b", "windows"),
+        (r"\b(?:linux|ubuntu|debian|centos|rhel|fedora|colab|kaggle)\b", "linux"),
+        (r"\b(?:macos|darwin|os ?x)\b", "macos"),
+    ),
+}
+
+
+def dtypes(found: Found) -> None:
+    """Note the dtypes that were asked for, and those that are only named."""
+    text, words = found.text, found.words
+    if "dtype" in words or "type" in words:
+        for match in compiled(_KEYWORD).finditer(text):
+            _dtype(found, "requested", match["dtype"], match.start())
+    if "precision" in words:
+        for match in compiled(_PRECISION).finditer(text):
+            if match["word"] or match["dtype"].lower() not in ("float", "double"):
+                word = (match["word"] or match["dtype"]).lower()
+                _dtype(found, "requested", _PRECISIONS.get(word, word), match.start())
+    for match in compiled(_SWITCH).finditer(text):
+        _switch(found, match)
+    if "()" in text:
+        for match in compiled(r"\.(half|bfloat16|float|double)\(\)").finditer(text):
+            _dtype(found, "requested", match[1], match.start())
+    if ".to(" in text:
+        for match in compiled(_CAST).finditer(text):
+            _dtype(found, "requested", match["dtype"], match.start())
+    for match in compiled(_PROSE).finditer(text):
+        bare = match["dtype"].lower()
+        if bare not in ("float", "double", "half") or text[match.end() : match.end() + 10].lower().strip(" -") == "precision":
+            _dtype(found, "requested", bare, match.start("dtype"))
+    for match in compiled(_MENTIONED).finditer(text):
+        _dtype(found, "mentioned", re.split(r"[ -]", match[1])[0], match.start())
+
+
+def _switch(found: Found, match: re.Match[str]) -> None:
+    """``--fp16``, ``fp16: true``, ``bf16=True``, ``--no-half``."""
+    value = (match["value"] or "").lower()
+    if (not match["dashes"] and not value) or value.endswith(("false", "0", "no")):
+        return
+    name = match["name"].lower().replace("_", "-")
+    if name.startswith("no-half") or "32" in name:
+        dtype = "float32"
+    elif "bf16" in name:
+        dtype = "bfloat16"
+    else:
+        dtype = "float8" if name == "fp8" else "float16"
+    found.add("dtype", "requested", dtype, match.start())
+
+
+def _dtype(found: Found, name: str, spelled: str, at: int) -> None:
+    value = parse_dtype(spelled)
+    if value:
+        found.add("dtype", name, value, at)
+
+
+def autocast(found: Found) -> None:
+    """Note whether autocast is on or off in code."""
+    for match in compiled(r"autocast\s{0,3}\(([^()\n]{0,200})").finditer(found.text):
+        off = compiled(r"enabled\s?=\s?False").search(match[1])
+        found.add("autocast", "autocast", "off" if off else "on", match.start())
+    for match in compiled(r"(?:without|disabl\w{1,3}|no|关闭|不用) (?:torch\.)?autocast|--disable-autocast").finditer(found.text):
+        found.add("autocast", "autocast", "off", match.start())
+
+
+def devices(found: Found) -> None:
+    """Note devices asked for and named, and device maps."""
+    text = found.text
+    for match in compiled(_DEVICE_ASKED).finditer(text):
+        _device(found, "requested", match[1], match.start())
+    if "()" in text:
+        for match in compiled(r"\.(cuda|cpu)\(\)").finditer(text):
+            _device(found, "requested", match[1], match.start())
+    if "device_map" in found.low:
+        for match in compiled(_DEVICE_MAP).finditer(text):
+            found.add("device_map", "device_map", match[1] or match[3] or "dict", match.start())
+    for match in compiled(r"(?<![\w/.-])(cuda|cpu|mps|xpu|npu|hpu|xla)(?::\d{1,3})?(?![\w/.-])").finditer(text):
+        _device(found, "mentioned", match[1], match.start())
+
+
+def _device(found: Found, name: str, spelled: str, at: int) -> None:
+    value = parse_device(spelled)
+    if value:
+        found.add("device", name, value, at)
+
+
+def flags(found: Found) -> None:
+    """Note command-line options with their values."""
+    for match in compiled(_FLAG, 0).finditer(found.text):
+        found.add("flag", match[1], (match[2] or match[3] or "").strip("\"'"), match.start())
+
+
+def from_table(found: Found, kind: str) -> None:
+    """Note the first place of each value of ``quantization``, ``attention``, ``launcher``, ``phase`` or ``os``."""
+    for pattern, value in _TABLES[kind]:
+        match = compiled(pattern).search(found.text)
+        if match:
+            found.add(kind, kind, value, match.start())
