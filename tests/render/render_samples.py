@@ -285,7 +285,8 @@ def live() -> Diagnosis:
 
 
 HOSTILE = (
-    "RuntimeError: [/b] [rank0] <script>alert(1)</script> ```` `x` \x1b[31mred\x1b[0m \u202eevil | ~~a~~ *b* _c_ @user #12 &amp; {0} %s \x07"
+    "RuntimeError: [/b] [rank0] <script>alert(1)</script> ```` `x` \x1b[31mred\x1b[0m \u202eevil | ~~a~~ *b* _c_ "
+    "@user #12 &amp; {0} %s \x07"
 )
 
 

@@ -141,5 +141,5 @@ def load(folders: Sequence[str], *, warn: bool = True) -> KnowledgeBase:
 
     base = load_kb([Path(folder) for folder in folders])
     for warning in base.warnings if warn else ():
-        process.complain(f"warning: {warning}")
+        process.complain("warning: " + " ".join(warning.split()))
     return base
