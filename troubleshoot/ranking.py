@@ -109,7 +109,7 @@ def _rank_group(group: list[Candidate], penalty: float, base: KnowledgeBase) -> 
     ids = {one.entry.id for one in group}
     ancestors = {one.entry.id: _ancestors(one.entry, base) for one in group}
     # A special entry for which nothing of its own speaks stands back where another one has something, or claims nothing special.
-    stands_back = {one.entry.id: one.special and one.own <= 0 for one in group}
+    stands_back = {one.entry.id: one.special and one.own <= 0 and not _says_most(one, group) for one in group}
     rivals = not all(stands_back.values())
     strengths = {one.entry.id: _probability(_log_odds(one, stands_back[one.entry.id], rivals) + penalty) for one in group}
     leading = {id_: not (back and rivals) for id_, back in stands_back.items()}
@@ -140,6 +140,11 @@ def _rank_group(group: list[Candidate], penalty: float, base: KnowledgeBase) -> 
         if hypotheses:
             remaining = max(0.05, remaining - strength * scale)
     return found
+
+
+def _says_most(one: Candidate, group: list[Candidate]) -> bool:
+    """Tell whether an entry's own message says more than that of any other: then the message itself speaks for it."""
+    return one.where == "message" and all(one.literal > other.literal for other in group if other is not one)
 
 
 def _ancestors(entry: Entry, base: KnowledgeBase) -> set[str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from troubleshoot.errors import KnowledgeError, KnowledgeProblem, UnknownIssueError
-from troubleshoot.knowledge.compiled import FORMAT, GRAM, Index
+from troubleshoot.knowledge.index import FORMAT, GRAM, Index
 from troubleshoot.knowledge.schema import Causes, Entry, OutOfScope
 
 _INDEX = msgspec.json.Decoder(Index)

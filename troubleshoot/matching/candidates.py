@@ -8,7 +8,7 @@ from functools import cached_property
 
 from troubleshoot.evidence import Facts, FailureFacts
 from troubleshoot.knowledge.base import KnowledgeBase
-from troubleshoot.knowledge.compiled import SCOPE_OWNER
+from troubleshoot.knowledge.index import SCOPE_OWNER
 from troubleshoot.knowledge.schema import Affected, Condition, Entry, FramePattern, MessageTemplate, WeightedCause
 from troubleshoot.knowledge.templates import facts_of, literal_length, parse_template
 from troubleshoot.matching.conditions import UNKNOWN, Context, Outcome, evaluate, frame_matches
@@ -24,7 +24,8 @@ class Candidate:
 
     ``where`` is "message" (in the failure's message), "traceback" (elsewhere in it), "loose" (a line outside failures) or "symptom".
     The states are True, False or None for unknown; ``required`` and ``supporting`` in the order of the entry. ``refuted_by`` is the
-    evidence that rules the entry out.
+    evidence that rules the entry out. ``literal`` is how much literal text its pattern has: the longer, the more the message
+    alone says.
     """
 
     entry: Entry
@@ -34,6 +35,7 @@ class Candidate:
     context: Context
     evidence: tuple[EvidenceItem, ...]
     hits: list[tuple[Hit, str]]
+    literal: int = 0
     frames: bool | None = None
     has_frames: bool = False
     affected: bool | None = None
@@ -184,7 +186,7 @@ def _hold(
     if entry.affected and affected.state is None:
         evidence.append(EvidenceItem("unknown", "version", ", ".join(affected_texts(entry.affected))))
     return Candidate(
-        entry, place, hit, where, context, tuple(evidence), hits,
+        entry, place, hit, where, context, tuple(evidence), hits, _length(search.base, hit),
         frames=frames.state, has_frames=bool(entry.signature.frames), affected=affected.state, model=model.state is True,
         required=tuple(required), supporting=supporting,
         phrases=len({one.pattern for one, where_ in hits if where_ == "symptom"}),

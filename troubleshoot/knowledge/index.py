@@ -1,0 +1,43 @@
+"""The compiled form of a knowledge base: one JSON file whose first line is the index, followed by one line per entry.
+
+Start-up reads and decodes the index alone; an entry is decoded when it becomes a candidate. JSON, never pickle: a cache that others may
+write must not be able to run code. Reading it needs neither YAML nor the compiler.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+#: Raised whenever the layout changes, so that an older cache is not read.
+FORMAT = 6
+
+#: Length of the pieces that index the templates for text without blanks.
+GRAM = 8
+
+#: An owner that starts so is a group of kb/out-of-scope.yaml, not an entry.
+SCOPE_OWNER = "out-of-scope:"
+
+
+class Index(msgspec.Struct, frozen=True):
+    """The first line. ``patterns`` are (kind, text, owners); kind is "t" for a template, "p" for a phrase.
+
+    ``keys`` leads from a word to patterns that cannot match without it (or one of its alternatives); ``grams`` does the same with
+    pieces of GRAM characters for text without blanks; ``always`` lists patterns that have no word; ``needs`` are the words that a text must
+    have all of. ``ids``, ``causes`` and ``scope``
+    are (offset, length) of lines, offsets counting from the end of the first line.
+    """
+
+    format: int
+    version: str
+    keys: dict[str, list[int]]
+    grams: dict[str, list[int]]
+    always: list[int]
+    patterns: list[tuple[str, str, list[str]]]
+    needs: list[list[str]]
+    ids: dict[str, tuple[int, int]]
+    aliases: dict[str, str]
+    causes: tuple[int, int]
+    scope: tuple[int, int]
+    scope_exceptions: dict[str, str]
+    stamps: list[tuple[str, int, int]] = []
+    warnings: list[str] = []
