@@ -35,7 +35,7 @@ def _blank_free(text: str) -> str:
 
 
 def each_line(make: Callable[[int], str]) -> Decorate:
-    return lambda text: "".join(f"{make(row)}{line}\n" for row, line in enumerate(text.splitlines()))
+    return lambda text: "".join(f"{make(row)}{line}\n" for row, line in enumerate(text.removesuffix("\n").split("\n")))
 
 
 PREFIXES: dict[str, Callable[[int], str]] = {

@@ -62,22 +62,36 @@ def clean(text: str, numbers: list[int] | None = None) -> CleanText:
         lines, numbers = _expand(lines, numbers, _needs_unescape, _unescape)
     if 'File "' in text or "Traceback" in text:
         lines, numbers = _expand(lines, numbers, _needs_split, _split_joined)
-    if _quotes(text):
-        lines = _unquote(lines, text)
     result = CleanText(lines, numbers, cut=cut)
-    stripped = strip_prefixes(lines)
-    if stripped:
-        result.lines, result.streams, result.ranks, result.stamped = stripped
-        if not any(result.streams):
-            result.streams = None
-        inner = "\n".join(result.lines)
-        if _quotes(inner):
-            result.lines = _unquote(result.lines, inner)
+    _unprefix(result, text)
     if "Exception Group Traceback" in text:
         result.lines = _ungroup(result.lines)
     if "│" in text or "┃" in text or "+-" in text:
         result.lines = _unbox(result.lines)
     return result
+
+
+def _unprefix(result: CleanText, text: str) -> None:
+    """Remove quoting and prefixes, also where one is inside the other."""
+    for _ in range(3):
+        if _quotes(text):
+            result.lines = _unquote(result.lines, text)
+        stripped = strip_prefixes(result.lines)
+        if stripped is None:
+            break
+        result.lines, streams, ranks, stamped = stripped
+        if result.streams is None:
+            result.streams = streams
+        else:
+            result.streams = [outer + inner for outer, inner in zip(result.streams, streams, strict=True)]
+        for stream in set(result.streams):
+            for name, rank in ranks.items():
+                if stream.endswith(name):
+                    result.ranks.setdefault(stream, rank)
+        result.stamped = stamped if result.stamped is None else result.stamped
+        text = "\n".join(result.lines)
+    if result.streams is not None and not any(result.streams):
+        result.streams = None
 
 
 def _undecorate(text: str) -> str:

@@ -153,7 +153,8 @@ def _learn(lines: list[str], anchors: list[tuple[int, int]]) -> _Learned | None:
         rest = head[_skip_parts(head, 0) :].rstrip()
         # What is unknown may stand before what is known: a container's name before a time.
         for split in re.finditer(r"[ |:\])>]+", rest):
-            if rest[split.end() :] and not head[_skip_parts(head, head.find(rest) + split.end()) :].strip():
+            at = head.find(rest) + split.end()
+            if rest[split.end() :] and _skip_parts(head, at) > at + 3:
                 rest = rest[: split.end()].rstrip()
                 break
         if not rest.strip() or len(rest) > 120 or not _prefix_like(rest):
