@@ -80,7 +80,7 @@ def _prepare(stream: TextIO) -> None:
 
 
 def _discard_stdout() -> None:
-    """Whoever read has gone: the flush at exit must not complain."""
+    """Send the rest nowhere, so that the flush at exit does not complain."""
     try:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
@@ -101,8 +101,12 @@ def write(text: str, output: str | None) -> None:
     encoding = (getattr(sys.stdout, "encoding", None) or "utf-8").lower().replace("-", "")
     if not encoding.startswith(("utf", "gb18030")):
         text = text.translate(_PLAIN)
-    sys.stdout.write(text)
-    sys.stdout.flush()
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read has seen enough (`| head`): the command's own exit code stands.
+        _discard_stdout()
 
 
 def use_color(choice: str, output: str | None) -> bool:
