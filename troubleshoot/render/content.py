@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 _TONES = {"known": "good", "likely": "warn", "unknown": "bad"}
 _TAG_TONES = {"safe": "good", "unsafe": "warn", "manual": ""}
 #: How much of each list is shown; the rest is in `troubleshoot explain` and in the JSON.
-_QUOTED, _EVIDENCE, _FIXES, _DONTS, _RUNS, _OTHERS = 6, 6, 4, 4, 4, 4
+_QUOTED, _EVIDENCE, _FIXES, _DONTS, _RUNS, _OTHERS = 6, 4, 4, 4, 4, 4
+_LEAST_SHARE = 0.045
+#: Evidence that is a line of the report.
+_QUOTED_KINDS = ("message", "frame", "frames", "symptom")
 _EXPLANATION = 420
 _SENTENCE_END = r"(?<=[.!?])\s+(?=[A-Z`\"'(])|(?<=[。！？])"
 
@@ -71,7 +74,6 @@ def _why(diagnosis: Diagnosis, one: IssueDiagnosis, words: Words, brief: bool) -
     lines = quoted(diagnosis, failure, one.evidence)
     if lines:
         blocks.append(Quote(lines))
-    shown = {number for number, _, _ in lines}
     if one.kind == "family":
         # The family is as sure as its message; which cause it has here is what the fixes hang on.
         lead = words("likeliest", percent=words.percent(one.cause_confidence))
@@ -87,26 +89,28 @@ def _why(diagnosis: Diagnosis, one: IssueDiagnosis, words: Words, brief: bool) -
         blocks.append(Prose(words(f"impact.{one.impact}"), "warn"))
     if diagnosis.culprit is not None and diagnosis.first is one:
         blocks.append(Prose(_culprit(diagnosis, words), "warn"))
-    blocks += _points(one.evidence, shown, words)
+    blocks += _points(one.evidence, {number: text for number, text, _ in lines}, words)
     if failure is not None:
         blocks += _circumstances(failure, words)
     return tuple(blocks)
 
 
-def _points(evidence: tuple[EvidenceItem, ...], shown: set[int | None], words: Words) -> list[Block]:
-    points: list[Block] = []
+def _points(evidence: tuple[EvidenceItem, ...], quoted: dict[int | None, str], words: Words) -> list[Block]:
+    """Return the evidence that the quoted lines do not already show."""
+    points: dict[str, Block] = {}
     marks = {"supports": "+", "refutes": "-", "unknown": "?"}
     for state in ("supports", "refutes", "unknown"):
-        items = [
-            item
-            for item in evidence
-            if item.state == state and not (state == "supports" and item.kind in ("message", "frame") and item.line in shown)
-        ]
-        for item in items[:_EVIDENCE]:
+        left = _EVIDENCE
+        for item in evidence:
+            shown = quoted.get(item.line)
+            repeats = state == "supports" and shown is not None and (item.kind in _QUOTED_KINDS or item.text.strip() in shown)
+            if item.state != state or repeats or item.text in points or not left:
+                continue
+            left -= 1
             where = words.paren(words("on-line", line=item.line)) if item.line is not None else ""
             text = words("not-stated", text=item.text) if state == "unknown" else item.text
-            points.append(Point(text + where, marks[state]))
-    return points
+            points[item.text] = Point(text + where, marks[state])
+    return list(points.values())
 
 
 def _circumstances(failure: Failure, words: Words) -> list[Block]:
@@ -190,7 +194,7 @@ def you(diagnosis: Diagnosis, one: IssueDiagnosis | None, words: Words) -> tuple
         half = half_precision(words, diagnosis.environment)
         blocks.append(Prose(accelerators + (f"; {half}" if half else ""), lead="GPU"))
     elif _gpu_matters(diagnosis, one):
-        blocks.append(Prose(words("gpu-unknown"), "dim", lead="GPU"))
+        blocks.append(Prose(words("gpu-unknown"), "dim"))
     blocks += [Prose(warning, "dim") for warning in diagnosis.environment.warnings[:3]]
     return tuple(blocks)
 
@@ -313,18 +317,22 @@ def _quoted(value: str) -> str:
 
 def _or(diagnosis: Diagnosis, shown: IssueDiagnosis, others: tuple[IssueDiagnosis, ...], words: Words) -> tuple[Block, ...]:
     blocks: list[Block] = []
-    for other in others[:_OTHERS]:
+    for other in [one for one in others if _share(one, shown) >= _LEAST_SHARE][:_OTHERS]:
         # Another cause of the same family shares its title: what tells them apart is the note.
         same = other.issue == shown.issue
         text = other.note or other.title if same else other.title
         name = other.cause if same else words.list([other.issue, other.cause])
-        share = words.percent(other.cause_confidence if same else other.confidence)
-        blocks.append(Point(f"{share} {text.rstrip('.。')}{words.paren(name)}"))
-    # That a frame is missing is the normal case; a version or a fact that rules an entry out is news.
-    telling = [(issue, item) for issue, item in diagnosis.refuted if item.kind in ("version", "fact", "model")]
+        blocks.append(Point(f"{words.percent(_share(other, shown))} {text.rstrip('.。')}{words.paren(name)}"))
+    # That a frame is missing is the normal case; a version that rules an entry out is news.
+    telling = [(issue, item) for issue, item in diagnosis.refuted if item.kind == "version"]
     for issue, item in telling[:2]:
         blocks.append(Point(words("or.refuted", issue=issue, text=item.text), "-"))
     return tuple(blocks)
+
+
+def _share(other: IssueDiagnosis, shown: IssueDiagnosis) -> float:
+    """Return the probability to compare with what is shown: a family's causes share its message, other issues stand for themselves."""
+    return other.cause_confidence if other.issue == shown.issue else other.confidence
 
 
 def _also(diagnosis: Diagnosis, shown: IssueDiagnosis, rest: tuple[IssueDiagnosis, ...], words: Words) -> tuple[Block, ...]:

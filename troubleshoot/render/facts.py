@@ -27,7 +27,8 @@ def relevant_packages(diagnosis: Diagnosis, shown: IssueDiagnosis | None, limit:
     names: dict[str, None] = {"torch": None}
     owners = [shown.issue.partition("/")[0]] if shown is not None else []
     owners += [failure.place.library.partition("/")[0] for failure in diagnosis.report.failures if failure.place.library]
-    for owner in owners:
+    # Code that a model brings along (transformers_modules) is no package.
+    for owner in [owner for owner in owners if not owner.endswith("_modules")]:
         name = _distribution(owner)
         if diagnosis.environment.package(name) is not None:
             names[name] = None
@@ -61,10 +62,14 @@ def environment_line(words: Words, diagnosis: Diagnosis, shown: IssueDiagnosis |
     """Return the versions that matter, grouped by where they are known from; "" where nothing is known."""
     environment = diagnosis.environment
     groups: dict[str, list[str]] = {}
+    without: list[str] = []
     for name in relevant_packages(diagnosis, shown):
         package = environment.package(name)
         # That a package nobody asked about is missing is no news.
         if package is None or (package.absent and not _matters(diagnosis, shown, name)):
+            continue
+        if package.version == "" and not _matters(diagnosis, shown, name, presence=True):
+            without.append(name)
             continue
         value = words("absent") if package.version is None else package.version or words("present")
         groups.setdefault(source(words, package.source, package.line), []).append(f"{name} {value}")
@@ -73,13 +78,17 @@ def environment_line(words: Words, diagnosis: Diagnosis, shown: IssueDiagnosis |
         system.append(environment.os)
     if system:
         groups.setdefault(source(words, environment.source), []).extend(system)
-    return words.list([words.list(names) + words.paren(where) for where, names in groups.items()])
+    known = [words.list(names) + words.paren(where) for where, names in groups.items()]
+    return words.list([*known, words("versions-unknown", names=words.list(without))] if without else known)
 
 
-def _matters(diagnosis: Diagnosis, shown: IssueDiagnosis | None, name: str) -> bool:
-    if name == "torch" or any(question.about == f"package.{name}" for question in diagnosis.questions):
+def _matters(diagnosis: Diagnosis, shown: IssueDiagnosis | None, name: str, *, presence: bool = False) -> bool:
+    """Tell whether a package's absence (or, where its version is unknown, its presence) bears on the answer."""
+    if any(question.about == f"package.{name}" for question in diagnosis.questions):
         return True
-    return shown is not None and (shown.issue.startswith(f"{name}/") or any(f"package.{name}" in item.text for item in shown.evidence))
+    if shown is not None and any(item.text in (name, f"package.{name}") or f"package.{name} " in item.text for item in shown.evidence):
+        return True
+    return not presence and (name == "torch" or (shown is not None and shown.issue.startswith(f"{name}/")))
 
 
 def accelerator_text(words: Words, one: Accelerator, *, with_source: bool = True) -> str:

@@ -90,7 +90,7 @@ def _why(diagnosis: Diagnosis, words: Words, reason: str) -> tuple[Block, ...]:
         for one in diagnosis.diagnoses[:3]
     ]
     blocks += [
-        Point(words("or.refuted", issue=issue, text=item.text), "-") for issue, item in diagnosis.refuted[:3] if item.kind != "frame"
+        Point(words("or.refuted", issue=issue, text=item.text), "-") for issue, item in diagnosis.refuted[:3] if item.kind == "version"
     ]
     return tuple(blocks)
 
