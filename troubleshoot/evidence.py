@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from troubleshoot.environment.model import Accelerator, Environment, Package
 from troubleshoot.report.model import Failure, Frame, Report
@@ -63,11 +63,21 @@ class FailureFacts:
         return "".join(f"\n/{path}" for path in self.paths)
 
     @cached_property
+    def all_code(self) -> str:
+        """The quoted code of all frames without blanks, a line each: one search tells whether a piece occurs at all."""
+        return "\n".join(squeezed(frame.code) for frame in self.frames if frame.code)
+
+    @cached_property
+    def uncoded(self) -> bool:
+        """Tell whether a frame is shown without its code."""
+        return any(frame.code is None for frame in self.frames)
+
+    @cached_property
     def frames(self) -> tuple[Frame, ...]:
         """All frames of the chain."""
         return self.failure.frames
 
-    @property
+    @cached_property
     def complete(self) -> bool:
         """Tell whether the root's traceback is whole, so that a frame which is not there was not passed.
 
@@ -241,6 +251,12 @@ def _libraries(frames: tuple[Frame, ...]) -> list[Fact]:
         if owner not in ("user", "python", "torch", "functorch") and owner not in found:
             found[owner] = Fact(owner, "report", frame.at)
     return list(found.values())
+
+
+@lru_cache(maxsize=4096)
+def squeezed(code: str) -> str:
+    """Return code without blanks: terminals and formatters move them."""
+    return "".join(code.split())
 
 
 def environment_of(report: Report) -> Environment:

@@ -147,7 +147,14 @@ def _says_most(one: Candidate, group: list[Candidate]) -> bool:
     return one.where == "message" and all(one.literal > other.literal for other in group if other is not one)
 
 
-def _ancestors(entry: Entry, base: KnowledgeBase) -> set[str]:
+def _ancestors(entry: Entry, base: KnowledgeBase) -> frozenset[str]:
+    known = base.ancestors.get(entry.id)
+    if known is None:
+        known = base.ancestors[entry.id] = _find_ancestors(entry, base)
+    return known
+
+
+def _find_ancestors(entry: Entry, base: KnowledgeBase) -> frozenset[str]:
     found: set[str] = set()
     waiting = list(entry.refines)
     while waiting:
@@ -156,7 +163,7 @@ def _ancestors(entry: Entry, base: KnowledgeBase) -> set[str]:
             continue
         found.add(parent)
         waiting.extend(base.entry(parent).refines)
-    return found
+    return frozenset(found)
 
 
 def _log_odds(one: Candidate, stands_back: bool, rivals: bool) -> float:

@@ -92,7 +92,7 @@ class IssueDiagnosis:
 
 @dataclass(frozen=True)
 class Question:
-    """What to ask the user: ``about`` is the fact (an ``--answer`` name), ``answers`` its usual values, ``decides`` the issues or fixes it decides."""
+    """What to ask the user: ``about`` is the fact (an ``--answer`` name), ``decides`` the issues or fixes that the answer decides."""
 
     ask: str
     about: str

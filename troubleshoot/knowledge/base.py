@@ -41,6 +41,8 @@ class KnowledgeBase:
         self.condition_reads: dict[int, frozenset[str]] = {}
         #: facts that entries read, by id
         self.entry_reads: dict[str, frozenset[str]] = {}
+        #: all that an entry refines, directly or not, by id
+        self.ancestors: dict[str, frozenset[str]] = {}
 
     def __repr__(self) -> str:
         return f"<KnowledgeBase {self.version}: {len(self.index.ids)} entries>"

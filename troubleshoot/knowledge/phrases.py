@@ -32,36 +32,62 @@ class Sentence:
 
 
 @dataclass(frozen=True)
+class Term:
+    """One term: its alternatives, sorted by how they are looked for."""
+
+    alternatives: tuple[str, ...]
+    words: frozenset[str]
+    stems: tuple[str, ...]
+    pairs: tuple[tuple[frozenset[str], re.Pattern[str]], ...]
+    pieces: tuple[str, ...]
+
+    def holds(self, sentence: Sentence) -> bool:
+        """Tell whether one of the alternatives occurs in the sentence."""
+        if not self.words.isdisjoint(sentence.words):
+            return True
+        if self.stems and any(word.startswith(self.stems) for word in sentence.words):
+            return True
+        if any(piece in sentence.lowered for piece in self.pieces):
+            return True
+        return any(parts <= sentence.words and pattern.search(sentence.lowered) for parts, pattern in self.pairs)
+
+
+@dataclass(frozen=True)
 class Phrase:
-    """A parsed phrase: every term is a tuple of alternatives."""
+    """A parsed phrase: all of its terms must hold in one sentence."""
 
     text: str
-    terms: tuple[tuple[str, ...], ...]
+    terms: tuple[Term, ...]
 
     def holds(self, sentence: Sentence) -> bool:
         """Tell whether every term occurs in the sentence."""
-        return all(any(_occurs(one, sentence) for one in term) for term in self.terms)
+        return all(term.holds(sentence) for term in self.terms)
 
 
-def _occurs(alternative: str, sentence: Sentence) -> bool:
-    if not _PLAIN.match(alternative):
-        return alternative in sentence.lowered
-    if alternative.endswith("*"):
-        stem = alternative[:-1]
-        return any(word.startswith(stem) for word in sentence.words)
-    if alternative in sentence.words:
-        return True
-    if "_" in alternative:
-        return re.search(rf"(?<![a-z0-9]){re.escape(alternative).replace('_', '[ _-]')}(?![a-z0-9])", sentence.lowered) is not None
-    return False
+def _term(text: str) -> Term:
+    alternatives = tuple(alternative for alternative in text.split("|") if alternative)
+    plain = [one for one in alternatives if _PLAIN.match(one)]
+    whole = [one for one in plain if not one.endswith("*")]
+    return Term(
+        alternatives,
+        frozenset(whole),
+        tuple(one[:-1] for one in plain if one.endswith("*")),
+        # a_b: two words side by side, however they are joined
+        tuple(
+            (frozenset(_PART.findall(one)), re.compile(rf"(?<![a-z0-9]){re.escape(one).replace('_', '[ _-]')}(?![a-z0-9])"))
+            for one in whole
+            if "_" in one
+        ),
+        tuple(one for one in alternatives if not _PLAIN.match(one)),
+    )
 
 
 @lru_cache(maxsize=8192)
 def parse_phrase(text: str) -> Phrase:
     """Parse a phrase: blanks separate terms, bars alternatives."""
-    terms = [tuple(alternative for alternative in term.split("|") if alternative) for term in text.lower().split()]
-    # Plain words are looked up, the others searched for: the cheap terms decide first.
-    terms.sort(key=lambda term: sum(not alternative.isalnum() for alternative in term))
+    terms = [_term(term) for term in text.lower().split()]
+    # Whole words are looked up, the others searched for: the cheap terms decide first.
+    terms.sort(key=lambda term: len(term.alternatives) - len(term.words) + len(term.pairs))
     return Phrase(text, tuple(terms))
 
 
@@ -70,7 +96,7 @@ def phrase_keys(phrase: Phrase) -> tuple[tuple[str, ...], ...]:
     """Return groups of index keys (see :func:`tokens`): a sentence in which the phrase holds has a key of every group."""
     groups: list[tuple[str, ...]] = []
     for term in phrase.terms:
-        keys = [_key(alternative) for alternative in term]
+        keys = [_key(alternative) for alternative in term.alternatives]
         if all(keys):
             groups.append(tuple(dict.fromkeys(key for key in keys if key)))
     return tuple(groups)

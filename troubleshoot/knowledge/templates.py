@@ -296,6 +296,12 @@ def literal_length(nodes: tuple[Node, ...]) -> int:
     return total
 
 
+@lru_cache(maxsize=4096)
+def template_length(text: str) -> int:
+    """Return :func:`literal_length` of a template's text."""
+    return literal_length(parse_template(text))
+
+
 def key_words(nodes: tuple[Node, ...]) -> tuple[tuple[str, ...], ...]:
     """Return the index keys a template offers: groups of words; a match holds at least one word of *every* group.
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from troubleshoot.evidence import Facts, FailureFacts
 from troubleshoot.knowledge.base import KnowledgeBase
 from troubleshoot.knowledge.index import SCOPE_OWNER
 from troubleshoot.knowledge.schema import Affected, Condition, Entry, FramePattern, MessageTemplate, WeightedCause
-from troubleshoot.knowledge.templates import facts_of, literal_length, parse_template
+from troubleshoot.knowledge.templates import facts_of, template_length
 from troubleshoot.matching.conditions import UNKNOWN, Context, Outcome, evaluate, frame_matches
 from troubleshoot.matching.search import Hit, Search
 from troubleshoot.report.model import Failure, Report
@@ -219,14 +219,14 @@ def _frames(patterns: tuple[FramePattern, ...], failure: FailureFacts | None) ->
 def _model(patterns: tuple[str, ...], context: Context) -> Outcome:
     if not patterns:
         return UNKNOWN
-    wanted = [_plain_model(pattern) for pattern in patterns]
     for fact in context.facts.get("model"):
         name = _plain_model(fact.value)
-        if name and any(fnmatchcase(name, pattern) for pattern in wanted):
+        if name and any(fnmatchcase(name, _plain_model(pattern)) for pattern in patterns):
             return Outcome(True, f"model {fact.value}", fact.line)
     return UNKNOWN
 
 
+@lru_cache(maxsize=4096)
 def _plain_model(name: str) -> str:
     """Bring ids, class names and spoken names together: ``Qwen/Qwen2-VL-7B`` and ``Qwen2VLModel`` both begin with ``qwen2vl``."""
     return "".join(char for char in name.rpartition("/")[2].lower() if char.isalnum() or char in "*?[]")
@@ -319,4 +319,4 @@ def _scope(report: Report, scoped: dict[int, list[tuple[Hit, str]]], candidates:
 def _length(base: KnowledgeBase, hit: Hit) -> int:
     kind, text, _ = base.index.patterns[hit.pattern]
     # A phrase in a message is weaker than any template that fits it.
-    return literal_length(parse_template(text)) if kind == "t" else 1
+    return template_length(text) if kind == "t" else 1

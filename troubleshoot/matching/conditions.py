@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from troubleshoot.evidence import Fact, Facts, FailureFacts
+from troubleshoot.evidence import Fact, Facts, FailureFacts, squeezed
 from troubleshoot.knowledge.phrases import Sentence
 from troubleshoot.knowledge.schema import Condition, FramePattern
 from troubleshoot.matching.dependencies import condition_facts
@@ -67,11 +67,11 @@ def evaluate(condition: Condition, context: Context) -> Outcome:
 
 def _evaluate(condition: Condition, context: Context) -> Outcome:
     if condition.any:
-        return _any([evaluate(one, context) for one in condition.any])
+        return _any(condition.any, context)
     if condition.all:
-        return _all([evaluate(one, context) for one in condition.all])
+        return _all(condition.all, context)
     if condition.none:
-        return _negate(_any([evaluate(one, context) for one in condition.none]))
+        return _negate(_any(condition.none, context))
     if condition.frame is not None or (condition.fact is None and (condition.function or condition.code)):
         return _frame(FramePattern(file=condition.frame, function=condition.function, code=condition.code), context)
     if condition.text is not None:
@@ -83,22 +83,32 @@ def _evaluate(condition: Condition, context: Context) -> Outcome:
     return _fact(condition, context)
 
 
-def _any(outcomes: list[Outcome]) -> Outcome:
-    for outcome in outcomes:
+def _any(conditions: tuple[Condition, ...], context: Context) -> Outcome:
+    refuted: Outcome | None = None
+    unknown = False
+    for condition in conditions:
+        outcome = evaluate(condition, context)
         if outcome.state:
             return outcome
-    if all(outcome.state is False for outcome in outcomes):
-        return outcomes[0] if outcomes else UNKNOWN
-    return UNKNOWN
+        if outcome.state is None:
+            unknown = True
+        else:
+            refuted = refuted or outcome
+    return UNKNOWN if unknown or refuted is None else refuted
 
 
-def _all(outcomes: list[Outcome]) -> Outcome:
-    for outcome in outcomes:
+def _all(conditions: tuple[Condition, ...], context: Context) -> Outcome:
+    first: Outcome | None = None
+    unknown = False
+    for condition in conditions:
+        outcome = evaluate(condition, context)
         if outcome.state is False:
             return outcome
-    if all(outcome.state for outcome in outcomes):
-        return outcomes[0]
-    return UNKNOWN
+        if outcome.state is None:
+            unknown = True
+        else:
+            first = first or outcome
+    return UNKNOWN if unknown or first is None else first
 
 
 def _negate(outcome: Outcome) -> Outcome:
@@ -111,7 +121,7 @@ def frame_matches(pattern: FramePattern, frame: Frame) -> bool:
         return False
     if pattern.function is not None and (frame.function or "").rpartition(".")[2] != pattern.function:
         return False
-    return pattern.code is None or (frame.code is not None and _squeezed(pattern.code) in _squeezed(frame.code))
+    return pattern.code is None or (frame.code is not None and squeezed(pattern.code) in squeezed(frame.code))
 
 
 def path_contains(path: str, part: str) -> bool:
@@ -124,10 +134,6 @@ def path_contains(path: str, part: str) -> bool:
             return True
         start = path.find(part, start + 1)
     return False
-
-
-def _squeezed(code: str) -> str:
-    return "".join(code.split())
 
 
 def _frame(pattern: FramePattern, context: Context) -> Outcome:
@@ -146,6 +152,8 @@ def _frame(pattern: FramePattern, context: Context) -> Outcome:
 def _look_for_frame(pattern: FramePattern, failure: FailureFacts) -> Outcome:
     if pattern.file is not None and (f"/{pattern.file}" if "/" in pattern.file else pattern.file) not in failure.all_paths:
         return Outcome(False, f"no frame in {pattern.file}") if failure.complete else UNKNOWN
+    if pattern.code is not None and not failure.uncoded and squeezed(pattern.code) not in failure.all_code:
+        return Outcome(False, f"no frame with {pattern.code}") if failure.complete else UNKNOWN
     code_missing = False
     for frame in failure.frames:
         if frame_matches(pattern, frame):

@@ -226,7 +226,7 @@ def _step(mark: str, fix: FixAdvice, words: Words, brief: bool) -> Step:
     if fix.reason:
         reason = words.flow(fix.reason)
         body.append(Prose(shorten(reason, 1) if brief else reason))
-    if fix.fits and fix.why and fix.why not in (fix.reason, fix.warning):
+    if fix.fits and fix.why and fix.why not in fix.reason and fix.why not in (fix.warning or ""):
         body.append(Prose(fix.why, "dim"))
     if fix.warning:
         body.append(Prose(fix.warning, "warn", lead=words("warning")))

@@ -13,7 +13,10 @@ from troubleshoot.report.source import Chain, Scan, Source, raised
 
 #: An exception's class and message within a line of prose or of a log.
 _INSIDE = re.compile(r"(?<![\w./\\-])((?:[A-Za-z_]\w{0,80}\.){0,8}[A-Z]\w{0,80}(?:Error|Exception|Interrupt))(?:\*\*|`)?: ?(\S.*)")
-_GENERIC = re.compile(r"(?:^|[\s\]*])(?:Error|ERROR|error|Exception|错误|报错|Fatal|!!! Exception during processing ?!!!)(?:\s?[:：]\s?|\s(?<=!!! ))(\S.{3,})")
+_GENERIC = re.compile(
+    r"(?:^\s{0,40}(?:error|fatal)|(?:^|[\s\]*])(?:Error|ERROR|Exception|Fatal|错误|报错|!!! Exception during processing ?!!!))(?:\s?[:：]\s?|\s(?<=!!! ))(\S.{3,})"
+)
+_WARNING = re.compile(r"(?:^|[\s:])\w{0,60}Warning: ")
 _COMFY = re.compile(r"Error occurred when executing ([^:\n]{1,200}):\s*$")
 _STATED = re.compile(r"[\s*#-]{0,10}Exception (Type|Message):?\**:?\s?(.*)$")
 _SUMMARY = ("FAILED ", "ERROR tests", "ERROR test_")
@@ -176,7 +179,8 @@ class _Scanner:
                 found = tracebacks.read_exception_line(self.source, i, False)
                 if not found:
                     break
-                leaves.append(raised(found[0], found[1], [], self.source.numbers[i], self.source.numbers[found[2] - 1], link, True))
+                member = raised(found[0], found[1], [], self.source.numbers[i], self.source.numbers[found[2] - 1], link, True)
+                (groups if member.name.endswith("ExceptionGroup") else leaves).append(member)
                 i = found[2]
             else:
                 break
@@ -280,6 +284,11 @@ class _Scanner:
                 return past
         if " in " in line and ("In [" in line or "<ipython" in line):
             return self._frame(at)
+        if "Warning: " in line:
+            warned = _WARNING.search(line)
+            if warned and not _INSIDE.search(line[: warned.end()]):
+                # The line below it quotes the source that warned.
+                return at + 2 if self.source.lines[at + 1 : at + 2] and self.source.lines[at + 1][:2] == "  " else at + 1
         stated = _STATED.match(line)
         if stated and stated[2]:
             kind, message = self.stated
