@@ -19,6 +19,9 @@ def main(arguments: list[str] | None = None) -> int:
 
         return guarded(lambda: invoke(arguments))
     finally:
+        if arguments is None:
+            # The process ends here: with nothing left to walk, its last collections take no time (they took a fifth of a run).
+            gc.freeze()
         if collecting:
             gc.enable()
 
