@@ -12,6 +12,7 @@ from troubleshoot.knowledge.index import SCOPE_OWNER
 from troubleshoot.knowledge.schema import Affected, Condition, Entry, FramePattern, MessageTemplate, WeightedCause
 from troubleshoot.knowledge.templates import facts_of, template_length
 from troubleshoot.matching.conditions import UNKNOWN, Context, Outcome, evaluate, frame_matches
+from troubleshoot.matching.dependencies import condition_facts
 from troubleshoot.matching.search import Hit, Search
 from troubleshoot.report.model import Failure, Report
 from troubleshoot.result import EvidenceItem
@@ -41,13 +42,20 @@ class Candidate:
     affected: bool | None = None
     model: bool = False
     required: tuple[bool | None, ...] = ()
+    identified: bool = True
     supporting: int = 0
     phrases: int = 0
     refuted_by: EvidenceItem | None = None
 
     @property
     def own(self) -> float:
-        """How much speaks for this entry rather than for a more general one: frames, model, releases, required and supporting facts."""
+        """How much speaks for this entry rather than for a more general one: frames, model, releases, required and supporting facts.
+
+        Nothing does while the entry is about a model or a place and neither that nor a package says so: float16 alone, which any report
+        may hold, does not speak for one model.
+        """
+        if not self.identified:
+            return 0.0
         supported = 2.0 * (self.frames is True) + 1.5 * self.model + 1.0 * (self.affected is True)
         return supported + sum(1.0 for state in self.required if state) + 0.75 * self.supporting
 
@@ -168,9 +176,12 @@ def _hold(
     affected = _affected(entry.affected, facts)
     note("version", affected)
     required: list[bool | None] = []
+    about_place = bool(entry.signature.frames or entry.models)
+    identified = not about_place or frames.state is True or model.state is True or affected.state is True
     for condition in entry.evidence.required:
         outcome = evaluate(condition, context)
         required.append(outcome.state)
+        identified = identified or (outcome.state is True and _identifies(condition, context))
         note("fact", outcome)
         if outcome.state is None:
             evidence.append(EvidenceItem("unknown", "fact", describe(condition)))
@@ -188,10 +199,16 @@ def _hold(
     return Candidate(
         entry, place, hit, where, context, tuple(evidence), hits, _length(search.base, hit),
         frames=frames.state, has_frames=bool(entry.signature.frames), affected=affected.state, model=model.state is True,
-        required=tuple(required), supporting=supporting,
+        required=tuple(required), identified=identified, supporting=supporting,
         phrases=len({one.pattern for one, where_ in hits if where_ == "symptom"}),
         refuted_by=refuted[0] if refuted else None,
     )  # fmt: skip
+
+
+def _identifies(condition: Condition, context: Context) -> bool:
+    """Tell whether a condition is about a place: frames, words, packages or models, rather than a dtype that any report may hold."""
+    facts = condition_facts(condition, context.reads)
+    return not facts or any(fact.startswith(("package.", "library", "model")) for fact in facts)
 
 
 def _template(entry: Entry, text: str) -> MessageTemplate | None:
@@ -220,10 +237,17 @@ def _model(patterns: tuple[str, ...], context: Context) -> Outcome:
     if not patterns:
         return UNKNOWN
     for fact in context.facts.get("model"):
-        name = _plain_model(fact.value)
-        if name and any(fnmatchcase(name, _plain_model(pattern)) for pattern in patterns):
+        if any(_is_model(fact.value, pattern) for pattern in patterns):
             return Outcome(True, f"model {fact.value}", fact.line)
     return UNKNOWN
+
+
+def _is_model(name: str, pattern: str) -> bool:
+    """Compare ids, class names and spoken names; a whole organisation (``org/*``) only with ids."""
+    if pattern.endswith("/*"):
+        return fnmatchcase(name.lower(), pattern.lower())
+    plain = _plain_model(name)
+    return bool(plain) and fnmatchcase(plain, _plain_model(pattern))
 
 
 @lru_cache(maxsize=4096)
