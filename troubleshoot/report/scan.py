@@ -78,7 +78,7 @@ class _Scanner:
             # Cheap words first: almost every line of a log has none of them.
             if "Traceback" in line or 'File "' in line:
                 i = self._traceback(i)
-            elif "rror" in line or "xception" in line or "Interrupt" in line or "Exit" in line or "错" in line:
+            elif "rror" in line or "xception" in line or "Interrupt" in line or "Exit" in line or "ERROR" in line or "错" in line:
                 i = self._message(i)
             elif line[:4] == "E   " and len(line) > 4:
                 i = self._pytest(i)
@@ -301,7 +301,7 @@ class _Scanner:
         stripped = line.strip().strip("`*").strip()
         match = grammar.match_exception(stripped, False)
         if match and match[1] and not grammar.is_warning(match[0]):
-            return self._bare(at, match[0], match[1])
+            return self._bare(at, "" if match[0] == "Error" else match[0], match[1])
         if stripped.startswith(_SUMMARY) and "::" in stripped and " - " in stripped:
             stripped = stripped.partition(" - ")[2]
         if ".py:" in line:
