@@ -25,6 +25,8 @@ from troubleshoot.version import __version__
 
 #: Diagnoses that are kept; a face may show fewer.
 _MOST = 8
+#: ... and that are less likely than this are not worth a line.
+_LEAST = 0.02
 
 EnvironmentChoice = Literal["auto", "local", "report"]
 
@@ -117,7 +119,8 @@ def _diagnose(
     matches = find_candidates(known.search, facts)
     hypotheses = rank(matches, report, base)
     hypotheses, facts, matches = _look_at_accelerators(known, environment, given, hypotheses, facts, matches)
-    diagnoses = tuple(_issue(one, base, language) for one in hypotheses[:_MOST])
+    shown = [one for one in hypotheses if one.confidence >= _LEAST or one is hypotheses[0]]
+    diagnoses = tuple(_issue(one, base, language) for one in shown[:_MOST])
     verdict, reason = _verdict(report, matches, hypotheses)
     asked = _questions(known, given, hypotheses, matches) if verdict != "unknown" or hypotheses else ()
     return Diagnosis(
@@ -260,6 +263,10 @@ def _issue(hypothesis: Hypothesis, base: KnowledgeBase, language: str) -> IssueD
         if not note and hypothesis.cause in base.causes.causes:
             title = base.causes.causes[hypothesis.cause].title
             note = title.zh if language == "zh" else title.en
+    elif entry.affected and hypothesis.candidate.affected is None:
+        # The releases are part of the claim, and nobody has said which one it is.
+        ranges = affected_texts(entry.affected)
+        note = f"若为 {'、'.join(ranges)}" if language == "zh" else f"if {' and '.join(ranges)}"
     return IssueDiagnosis(
         issue=entry.id,
         cause=hypothesis.cause,

@@ -16,6 +16,7 @@ _MOST_HYPOTHESES = 4
 _MOST_TRIED = 4
 #: Answers of one question that are tried: the usual ones come first.
 _MOST_ANSWERS = 3
+_MOST_MODELS = 4
 _MOST_QUESTIONS = 3
 
 #: fact -> (question, usual answers). Package facts have a form of their own.
@@ -52,6 +53,9 @@ def open_facts(hypotheses: tuple[Hypothesis, ...], undecided: tuple[str, ...]) -
     first_of_entry: dict[str, Hypothesis] = {}
     for hypothesis in hypotheses:
         first_of_entry.setdefault(hypothesis.entry.id, hypothesis)
+    models = _model_question(list(first_of_entry.values()))
+    if models is not None:
+        found[models.about] = models
     for hypothesis in list(first_of_entry.values())[:_MOST_HYPOTHESES]:
         for condition in _conditions(hypothesis):
             if evaluate(condition, hypothesis.candidate.context).state is not None:
@@ -67,6 +71,15 @@ def open_facts(hypotheses: tuple[Hypothesis, ...], undecided: tuple[str, ...]) -
         if ask is not None:
             _add(found, about, ask, hypotheses[0].entry.id if hypotheses else "")
     return tuple(found.values())
+
+
+def _model_question(hypotheses: list[Hypothesis]) -> Open | None:
+    """Ask for the model where entries about models stand back only because the report names none."""
+    waiting = [one for one in hypotheses if one.entry.models and not one.leads and not one.candidate.context.facts.get("model")]
+    if not waiting:
+        return None
+    names = tuple(dict.fromkeys(one.entry.models[0].rstrip("*-") for one in waiting))[:_MOST_MODELS]
+    return Open("model", Ask(en="Which model is it?", zh="用的是哪个模型？", answers=names), tuple(one.entry.id for one in waiting))
 
 
 def _add(found: dict[str, Open], about: str, ask: Ask, issue: str) -> None:

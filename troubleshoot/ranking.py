@@ -123,8 +123,8 @@ def _rank_group(group: list[Candidate], penalty: float, base: KnowledgeBase) -> 
     ordered = sorted(
         group,
         key=lambda one: (
-            one.entry.id in overruled,
-            not leading[one.entry.id],
+            # those that answer, then the more general ones that they overrule, then special ones for which nothing speaks
+            0 if leading[one.entry.id] and one.entry.id not in overruled else 1 if leading[one.entry.id] else 2,
             -len(ancestors[one.entry.id] & ids) if leading[one.entry.id] and one.entry.id not in overruled else 0,
             -strengths[one.entry.id] - 0.05 * one.own,
             one.entry.id,

@@ -21,7 +21,11 @@ def summarise(
     chinese = language == "zh"
     if verdict != "unknown" and diagnoses:
         first = diagnoses[0]
-        return f"{first.title}{'：' if chinese else ': '}{first.note}" if first.note else first.title
+        if not first.note:
+            return first.title
+        if first.kind == "family":
+            return f"{first.title}{'：' if chinese else ': '}{first.note}"
+        return f"{first.title}（{first.note}）" if chinese else f"{first.title} ({first.note})"
     if report.reason == "empty":
         return "报告是空的。" if chinese else "The report is empty."
     if report.reason == "binary":
