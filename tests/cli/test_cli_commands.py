@@ -178,7 +178,7 @@ def test_redact_masks_people(run: Run, tmp_path: Path) -> None:
         (("diagnose", "{report}", "--output", "/nowhere/x.md"), "cannot write"),
         (("diagnose", "{report}", "extra"), "unexpected extra argument"),
         (("diagnose", "{report}", "--fromat", "json"), "--format"),
-        (("diagnos", "{report}"), "diagnose"),
+        (("diagnos", "{report}"), "No such command 'diagnos'"),
         (("explain",), "ISSUE"),
         (("explain", "torch/linaer-dtype"), "torch/linear-dtype"),
         (("explain", "dtype-mismatch/dubble"), "dtype-mismatch/double"),
