@@ -26,7 +26,7 @@ _GPUS: tuple[tuple[frozenset[str], str], ...] = (
     (frozenset(("quadro", "titan")), r"(?:nvidia[ -]{1,2})?(?:quadro[ -](?:rtx[ -])?[a-z]{0,2}\d{3,4}|titan[ -](?:xp?|v|rtx))"),
     (
         frozenset(("radeon", "instinct", "rx", "mi", "amd", "mi25", "mi50", "mi60", "mi100", "mi200", "mi210", "mi250", "mi300", "mi325", "mi350", "mi355")),
-        r"(?:amd[ -])?(?:(?:instinct[ -])?mi\d{2,3}[ax]?|radeon[ -](?:rx[ -])?(?:pro[ -])?w?\d{3,4}\w{0,3}|rx[ -]?\d{4}(?:[ -]?xtx?)?)(?!\w)",
+        r"(?:amd[ -])?(?:(?:instinct[ -])?mi\d{2,3}[ax]?|radeon[ -](?:rx[ -])?(?:pro[ -])?w?\d{3,4}(?:[ -]?xtx?|\w{1,3})?|rx[ -]?\d{4}(?:[ -]?xtx?)?)(?!\w)",
     ),
     (frozenset(("m1", "m2", "m3", "m4", "m5", "silicon")), r"(?:apple[ -])?m[1-5](?: (?:pro|max|ultra))?(?![\w.-])|apple silicon"),
     (frozenset(("jetson", "dgx")), r"jetson[ -](?:agx[ -])?(?:orin|xavier|nano|thor)(?:[ -](?:nano|nx))?|dgx spark"),
@@ -57,8 +57,8 @@ _TASKS = (
 )
 _CLASS = (
     r"(?<![\w.])(?!Auto(?:Model|Pipeline|Tokenizer|Processor))"
-    rf"([A-Z][A-Za-z0-9]{{1,40}}?(?:For(?:{_TASKS})|EncoderModel|DecoderModel|VisionModel|TextModel|LMHeadModel|ConditionModel|Transformer[23]DModel|ControlNetModel"
-    r"|[a-z0-9]Pipeline|Img2ImgPipeline|XLPipeline|WithProjection)|AutoencoderKL\w{0,20}|[A-Z][a-z]\w{1,20}[a-z0-9]Model)(?!\w)"
+    rf"(AutoencoderKL\w{{0,20}}|[A-Z][A-Za-z0-9]{{1,40}}?(?:For(?:{_TASKS})|EncoderModel|DecoderModel|VisionModel|TextModel|LMHeadModel|ConditionModel|Transformer[23]DModel|ControlNetModel"
+    r"|[a-z0-9]Pipeline|Img2ImgPipeline|XLPipeline|WithProjection)|[A-Z][a-z]\w{1,20}[a-z0-9]Model)(?!\w)"
 )
 _GENERIC = frozenset("DiffusionPipeline TextGenerationPipeline BaseModel PeftModel StableModel MyModel ToyModel TestModel SimpleModel TheModel YourModel".split())
 

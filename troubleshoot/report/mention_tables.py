@@ -34,7 +34,7 @@ IMPORTS: dict[str, str] = {
 
 #: Words (lower case, from the token pattern of ``mentions``) that begin the name of an accelerator.
 GPU_WORDS = frozenset(
-    "t4 p4 p40 p100 k80 k40 m40 m60 v100 v100s a2 a10 a10g a16 a30 a40 a100 a800 h20 h100 h200 h800 gh200 b100 b200 b300 gb10 gb200 gb300 l4 l20 l40 l40s "
+    "sm compute t4 p4 p40 p100 k80 k40 m40 m60 v100 v100s a2 a10 a10g a16 a30 a40 a100 a800 h20 h100 h200 h800 gh200 b100 b200 b300 gb10 gb200 gb300 l4 l20 l40 l40s "
     "rtx gtx geforce tesla quadro titan nvidia radeon rx instinct mi25 mi50 mi60 mi100 mi200 mi210 mi250 mi250x mi300 mi300x mi300a mi325x mi325 mi350x mi355x "
     "m1 m2 m3 m4 m5 apple silicon jetson orin xavier nano thor dgx spark arc ascend atlas gaudi gaudi2 gaudi3 tpu gfx ti xtx laptop gpu".split()
 )

@@ -90,7 +90,7 @@ def _packages(found: Found) -> re.Pattern[str] | None:
         return None
     names.sort(key=len, reverse=True)
     spelled = "|".join(re.escape(name).replace(r"\-", "[-_]").replace(r"\ ", "[ -]?") for name in names)
-    return compiled(rf"(?<![\w/\\.-])(?P<name>{spelled})(?!\w){_BETWEEN}{_NUMBER}(?![\w%])")
+    return compiled(rf"(?<![\w/\\.-])(?P<name>{spelled})(?![A-Za-z0-9_]){_BETWEEN}{_NUMBER}(?![A-Za-z0-9_%])")
 
 
 def _known(spelled: str) -> str | None:

@@ -24,7 +24,7 @@ from troubleshoot.report.model import Mention
 
 #: More mentions than this tell nothing more: a log that prints its configuration at each step.
 LIMIT = 400
-_TEXT_LIMIT = 400_000
+_TEXT_LIMIT = 200_000
 _LINE_LIMIT = 2000
 
 _WORD = re.compile(r"[a-z]+[0-9]*")
@@ -38,6 +38,8 @@ class Found:
         self.text = text
         self.low = low
         self.words = set(_WORD.findall(low))
+        # "rtx2080" and "qwen2" count as their names too.
+        self.words.update([word.rstrip("0123456789") for word in self.words])
         self._starts = starts
         self._numbers = numbers
         self._told = told
@@ -117,7 +119,7 @@ def _run(found: Found) -> None:
         from troubleshoot.report.mention_versions import versions
 
         versions(found)
-    if "import" in words or "no" in words or "not" in words or "without" in words:
+    if "import" in words or "no" in words or "not" in words or "without" in words or "安装" in found.text:
         from troubleshoot.report.mention_versions import presence
 
         presence(found)
@@ -138,8 +140,7 @@ def _run(found: Found) -> None:
             options.from_table(found, kind)
     if "--" in found.text:
         options.flags(found)
-    stems = {word.rstrip("0123456789") for word in words}
-    families = stems & FAMILIES
+    families = words & FAMILIES
     if families or "/" in found.text or "For" in found.text or "Model" in found.text or "Pipeline" in found.text:
         from troubleshoot.report.mention_models import models
 
