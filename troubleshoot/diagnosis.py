@@ -14,8 +14,8 @@ from troubleshoot.evidence import Facts, collect_facts, environment_of
 from troubleshoot.fixes import fixes_for
 from troubleshoot.knowledge import KnowledgeBase, load_kb
 from troubleshoot.matching import Matches, Search, find_candidates
-from troubleshoot.matching.candidates import affected_texts
 from troubleshoot.matching.dependencies import changed_facts, changes_environment
+from troubleshoot.matching.releases import affected_texts
 from troubleshoot.questions import open_facts, questions, undecided_facts
 from troubleshoot.ranking import KNOWN, LIKELY, Hypothesis, rank
 from troubleshoot.report.model import Report
@@ -263,7 +263,7 @@ def _issue(hypothesis: Hypothesis, base: KnowledgeBase, language: str) -> IssueD
         if not note and hypothesis.cause in base.causes.causes:
             title = base.causes.causes[hypothesis.cause].title
             note = title.zh if language == "zh" else title.en
-    elif entry.affected and hypothesis.candidate.affected is None:
+    elif entry.affected and hypothesis.candidate.affected.state is None:
         # The releases are part of the claim, and nobody has said which one it is.
         ranges = affected_texts(entry.affected)
         note = f"若为 {'、'.join(ranges)}" if language == "zh" else f"if {' and '.join(ranges)}"
@@ -311,7 +311,7 @@ def _questions(known: _Known, given: Mapping[str, str], hypotheses: tuple[Hypoth
 
     now = hypotheses[0]
     fits = [fit_of(fix, now.candidate.context) for fix in candidate_fixes(now, known.base)]
-    opens = open_facts(hypotheses, undecided_facts(hypotheses, tuple(fit.about for fit in fits if fit.fits is None)))
+    opens = open_facts(hypotheses, matches.candidates, undecided_facts(hypotheses, tuple(fit.about for fit in fits if fit.fits is None)))
     opens = tuple(one for one in opens if one.about not in given)
     if not opens:
         return ()

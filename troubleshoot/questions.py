@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from troubleshoot.knowledge.base import KnowledgeBase
 from troubleshoot.knowledge.schema import Ask, Condition
+from troubleshoot.matching.candidates import Candidate
 from troubleshoot.matching.conditions import evaluate
 from troubleshoot.ranking import LIKELY, Hypothesis
 from troubleshoot.result import Question
@@ -47,13 +48,13 @@ class Open:
     issues: tuple[str, ...]
 
 
-def open_facts(hypotheses: tuple[Hypothesis, ...], undecided: tuple[str, ...]) -> tuple[Open, ...]:
+def open_facts(hypotheses: tuple[Hypothesis, ...], candidates: tuple[Candidate, ...], undecided: tuple[str, ...]) -> tuple[Open, ...]:
     """Return the unknown facts of the leading hypotheses, in their order, then those that undecided fixes hang on."""
     found: dict[str, Open] = {}
     first_of_entry: dict[str, Hypothesis] = {}
     for hypothesis in hypotheses:
         first_of_entry.setdefault(hypothesis.entry.id, hypothesis)
-    models = _model_question(list(first_of_entry.values()))
+    models = _model_question(candidates)
     if models is not None:
         found[models.about] = models
     for hypothesis in list(first_of_entry.values())[:_MOST_HYPOTHESES]:
@@ -73,10 +74,10 @@ def open_facts(hypotheses: tuple[Hypothesis, ...], undecided: tuple[str, ...]) -
     return tuple(found.values())
 
 
-def _model_question(hypotheses: list[Hypothesis]) -> Open | None:
+def _model_question(candidates: tuple[Candidate, ...]) -> Open | None:
     """Ask for the model where entries about models stand back only because the report names none."""
-    waiting = [one for one in hypotheses if one.entry.models and not one.leads and not one.candidate.context.facts.get("model")]
-    if not waiting:
+    waiting = [one for one in candidates if one.entry.models and one.refuted_by is None and not one.identified]
+    if not waiting or waiting[0].context.facts.get("model"):
         return None
     names = tuple(dict.fromkeys(one.entry.models[0].rstrip("*-") for one in waiting))[:_MOST_MODELS]
     return Open("model", Ask(en="Which model is it?", zh="用的是哪个模型？", answers=names), tuple(one.entry.id for one in waiting))

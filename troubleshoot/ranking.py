@@ -64,6 +64,10 @@ class Hypothesis:
         return self.candidate.entry
 
 
+#: Special entries that stand back are less likely than this; they make questions, not hypotheses.
+_FAINT = 0.02
+
+
 def rank(matches: Matches, report: Report, base: KnowledgeBase) -> tuple[Hypothesis, ...]:
     """Return the hypotheses, best first. An empty tuple means that nothing in the base explains the report."""
     standing = [one for one in matches.candidates if one.refuted_by is None]
@@ -134,6 +138,8 @@ def _rank_group(group: list[Candidate], penalty: float, base: KnowledgeBase) -> 
     remaining = 1.0
     for candidate in ordered:
         strength = strengths[candidate.entry.id]
+        if strength < _FAINT and found:
+            continue
         scale = min(1.0, remaining) if found else 1.0
         hypotheses = _hypotheses(candidate, strength, scale, leading[candidate.entry.id])
         found.extend(hypotheses)
@@ -170,14 +176,14 @@ def _log_odds(one: Candidate, stands_back: bool, rivals: bool) -> float:
     odds = _WHERE[one.where]
     if one.where == "symptom":
         odds += _PHRASE * min(2, max(0, one.phrases - 1))
-    if one.has_frames:
-        odds += _FRAMES if one.frames else _NO_FRAMES
-    odds += _MODEL * one.model
+    if one.entry.signature.frames:
+        odds += _FRAMES if one.frames.state else _NO_FRAMES
+    odds += _MODEL * bool(one.model.state)
     if one.entry.affected:
-        odds += _AFFECTED if one.affected else _AFFECTED_UNKNOWN
-    for state in one.required:
-        odds += _REQUIRED if state else _REQUIRED_UNKNOWN
-    odds += _SUPPORTING * min(3, one.supporting)
+        odds += _AFFECTED if one.affected.state else _AFFECTED_UNKNOWN
+    for outcome in one.required:
+        odds += _REQUIRED if outcome.state else _REQUIRED_UNKNOWN
+    odds += _SUPPORTING * min(3, sum(1 for outcome in one.supporting if outcome.state))
     if stands_back:
         odds += _NOTHING_OWN if rivals else _NOTHING_OWN_ALONE
     return odds

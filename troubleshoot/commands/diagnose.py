@@ -14,6 +14,7 @@ from troubleshoot.render import FORMATS, render
 if TYPE_CHECKING:
     from troubleshoot.environment.model import Environment
     from troubleshoot.knowledge import KnowledgeBase
+    from troubleshoot.report.model import Report
 
 
 def run(
@@ -61,34 +62,23 @@ def _count(top: str | None) -> int | None:
     return int(top)
 
 
-def read_source(file: str | None) -> Path | bytes:
-    """Return the path to read, or the bytes of standard input. Raises InputError with what to do instead."""
-    if file is None and (sys.stdin is None or sys.stdin.isatty()):
+def read_source(file: str | None) -> Path | Report:
+    """Return the path to read, or the report on standard input. Raises InputError with what to do instead."""
+    terminal = sys.stdin is None or sys.stdin.isatty()
+    if file is None and terminal:
         raise InputError(
             "no report given. Name a file (troubleshoot diagnose error.txt), or pipe into it (python train.py 2>&1 | troubleshoot diagnose)"
         )
-    if file is None or file == "-":
-        if file == "-" and sys.stdin is not None and sys.stdin.isatty():
-            sys.stderr.write("Paste the report, then press Ctrl-D (Windows: Ctrl-Z, Enter).\n")
-        return _standard_input()
-    path = Path(file)
-    try:
-        if path.is_dir():
-            raise InputError(f"{file} is a folder. Name the file that holds the report")
-        with path.open("rb"):
-            pass
-    except FileNotFoundError as error:
-        raise InputError(f"there is no file {file!r}. To diagnose text, pipe it: echo '...' | troubleshoot diagnose") from error
-    except (OSError, ValueError) as error:
-        raise InputError(f"cannot read {file}: {getattr(error, 'strerror', None) or error}") from error
-    return path
+    if file is not None and file != "-":
+        return Path(file)
+    if sys.stdin is None:
+        raise InputError("standard input is closed. Name a file: troubleshoot diagnose error.txt")
+    if terminal:
+        sys.stderr.write("Paste the report, then press Ctrl-D (Windows: Ctrl-Z, Enter).\n")
+    from troubleshoot.report import read_report_file
 
-
-def _standard_input() -> bytes:
     try:
-        return sys.stdin.buffer.read()
-    except AttributeError:
-        return sys.stdin.read().encode("utf-8", "surrogateescape")
+        return read_report_file(sys.stdin.buffer)
     except OSError as error:
         raise InputError(f"cannot read standard input: {error.strerror or error}") from error
 

@@ -95,9 +95,13 @@ class Template:
     nodes: tuple[Node, ...]
     pattern: re.Pattern[str]
     holes: tuple[Hole, ...]
+    #: literal text that every match holds: looking for it is far cheaper than trying the pattern everywhere
+    probe: str
 
     def search(self, lowered: str, original: str, start: int = 0, end: int | None = None) -> TemplateMatch | None:
         """Find the first match in ``lowered``; captures are read from ``original``, which has the same length."""
+        if self.probe not in lowered:
+            return None
         match = self.pattern.search(lowered, start, len(lowered) if end is None else end)
         while match is not None:
             captured = self._captured(match, original)
@@ -266,15 +270,20 @@ def compile_template(text: str, blanks: bool = True) -> Template:
     # A lazy hole at the very end would catch nothing.
     if isinstance(last, Hole) and last.type == "text":
         body = body[: -len(".{0,200}?)")] + ".{0,200})"
-    return Template(text, nodes, re.compile(before + body + after), tuple(holes))
+    probe = max((_literal(node, blanks) for node in nodes if isinstance(node, Literal)), key=len, default="")
+    return Template(text, nodes, re.compile(before + body + after), tuple(holes), probe)
+
+
+def _literal(node: Literal, blanks: bool) -> str:
+    text = _collapse(node.text)
+    return text if blanks else text.replace(" ", "")
 
 
 def _pattern(nodes: tuple[Node, ...], blanks: bool, holes: list[Hole]) -> str:
     parts: list[str] = []
     for node in nodes:
         if isinstance(node, Literal):
-            text = _collapse(node.text)
-            parts.append(re.escape(text if blanks else text.replace(" ", "")))
+            parts.append(re.escape(_literal(node, blanks)))
         elif isinstance(node, Hole):
             parts.append(f"(?P<h{len(holes)}>{_HOLES[node.type][0 if blanks else 1]})")
             holes.append(node)
@@ -372,4 +381,4 @@ _PROBE = 8
 
 
 def _longest_literal(nodes: tuple[Node, ...]) -> str:
-    return max((_collapse(node.text).replace(" ", "") for node in nodes if isinstance(node, Literal)), key=len, default="")
+    return max((_literal(node, False) for node in nodes if isinstance(node, Literal)), key=len, default="")

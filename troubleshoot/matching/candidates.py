@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import cached_property, lru_cache
 
 from troubleshoot.evidence import Facts, FailureFacts
 from troubleshoot.knowledge.base import KnowledgeBase
 from troubleshoot.knowledge.index import SCOPE_OWNER
-from troubleshoot.knowledge.schema import Affected, Condition, Entry, FramePattern, MessageTemplate, WeightedCause
+from troubleshoot.knowledge.schema import Condition, Entry, FramePattern, MessageTemplate, WeightedCause
 from troubleshoot.knowledge.templates import facts_of, template_length
 from troubleshoot.matching.conditions import UNKNOWN, Context, Outcome, evaluate, frame_matches
 from troubleshoot.matching.dependencies import condition_facts
+from troubleshoot.matching.releases import affected_texts, hold_releases
 from troubleshoot.matching.search import Hit, Search
 from troubleshoot.report.model import Failure, Report
 from troubleshoot.result import EvidenceItem
-from troubleshoot.versions import VersionRange, in_ranges, parse_version
 
 
 @dataclass(frozen=True)
@@ -24,9 +24,8 @@ class Candidate:
     """An entry held against one failure (None: against the whole report).
 
     ``where`` is "message" (in the failure's message), "traceback" (elsewhere in it), "loose" (a line outside failures) or "symptom".
-    The states are True, False or None for unknown; ``required`` and ``supporting`` in the order of the entry. ``refuted_by`` is the
-    evidence that rules the entry out. ``literal`` is how much literal text its pattern has: the longer, the more the message
-    alone says.
+    ``literal`` is how much literal text its pattern has: the longer, the more the message alone says. The outcomes are those of the entry's
+    parts; the conditions' ones are in the order of the entry, and empty for an entry that its frames or releases refute already.
     """
 
     entry: Entry
@@ -34,36 +33,73 @@ class Candidate:
     hit: Hit
     where: str
     context: Context
-    evidence: tuple[EvidenceItem, ...]
     hits: list[tuple[Hit, str]]
-    literal: int = 0
-    frames: bool | None = None
-    has_frames: bool = False
-    affected: bool | None = None
-    model: bool = False
-    required: tuple[bool | None, ...] = ()
-    identified: bool = True
-    supporting: int = 0
-    phrases: int = 0
-    refuted_by: EvidenceItem | None = None
+    literal: int
+    frames: Outcome = UNKNOWN
+    model: Outcome = UNKNOWN
+    affected: Outcome = UNKNOWN
+    required: tuple[Outcome, ...] = ()
+    supporting: tuple[Outcome, ...] = ()
+    refuting: tuple[Outcome, ...] = ()
 
-    @property
-    def own(self) -> float:
-        """How much speaks for this entry rather than for a more general one: frames, model, releases, required and supporting facts.
+    @cached_property
+    def identified(self) -> bool:
+        """Tell whether an entry about a model or a place has its model, its place or its package in the report.
 
-        Nothing does while the entry is about a model or a place and neither that nor a package says so: float16 alone, which any report
-        may hold, does not speak for one model.
+        float16 alone, which any report may hold, does not speak for one model.
         """
+        if not (self.entry.signature.frames or self.entry.models):
+            return True
+        if self.frames.state or self.model.state or self.affected.state:
+            return True
+        pairs = zip(self.entry.evidence.required, self.required, strict=False)
+        return any(outcome.state and _identifies(condition, self.context) for condition, outcome in pairs)
+
+    @cached_property
+    def own(self) -> float:
+        """How much speaks for this entry rather than for a more general one: frames, model, releases, required and supporting facts."""
         if not self.identified:
             return 0.0
-        supported = 2.0 * (self.frames is True) + 1.5 * self.model + 1.0 * (self.affected is True)
-        return supported + sum(1.0 for state in self.required if state) + 0.75 * self.supporting
-
+        supported = 2.0 * bool(self.frames.state) + 1.5 * bool(self.model.state) + 1.0 * bool(self.affected.state)
+        return supported + sum(1.0 for outcome in self.required if outcome.state) + 0.75 * sum(1 for outcome in self.supporting if outcome.state)
 
     @property
     def special(self) -> bool:
         """Tell whether the entry claims more than a message: frames, models, releases or facts that must hold."""
-        return self.has_frames or bool(self.entry.models) or bool(self.entry.affected) or bool(self.required)
+        return bool(self.entry.signature.frames or self.entry.models or self.entry.affected or self.entry.evidence.required)
+
+    @property
+    def phrases(self) -> int:
+        """How many of the entry's phrases were found."""
+        return len({hit.pattern for hit, where in self.hits if where == "symptom"})
+
+    @cached_property
+    def refuted_by(self) -> EvidenceItem | None:
+        """The evidence that rules the entry out, or None."""
+        for kind, outcomes in (("frames", (self.frames,)), ("version", (self.affected,)), ("fact", self.required)):
+            for outcome in outcomes:
+                if outcome.state is False:
+                    return EvidenceItem("refutes", kind, outcome.text, outcome.line)
+        for outcome in self.refuting:
+            if outcome.state:
+                return EvidenceItem("refutes", "fact", outcome.text, outcome.line)
+        return None
+
+    @cached_property
+    def evidence(self) -> tuple[EvidenceItem, ...]:
+        """What supports, refutes, and is unknown, for showing."""
+        items = [EvidenceItem("supports", "symptom" if self.where == "symptom" else "message", self.hit.text, self.hit.line)]
+        known = [("frames", self.frames), ("model", self.model), ("version", self.affected)]
+        known += [("fact", outcome) for outcome in (*self.required, *self.supporting) if outcome.state]
+        items += [EvidenceItem("supports", kind, outcome.text, outcome.line) for kind, outcome in known if outcome.state]
+        if self.refuted_by is not None:
+            items.append(self.refuted_by)
+        for condition, outcome in zip(self.entry.evidence.required, self.required, strict=False):
+            if outcome.state is None:
+                items.append(EvidenceItem("unknown", "fact", describe(condition)))
+        if self.entry.affected and self.affected.state is None:
+            items.append(EvidenceItem("unknown", "version", ", ".join(affected_texts(self.entry.affected))))
+        return tuple(items)
 
     @cached_property
     def cause_shares(self) -> list[tuple[WeightedCause, float]]:
@@ -157,51 +193,21 @@ def _hold(
     if template and template.device:
         bindings.setdefault("device.kind", template.device)
     context = Context(facts, failure, bindings, hit.line, search.said, memo if memo is not None else {}, changed, search.base.condition_reads)
-    evidence: list[EvidenceItem] = [EvidenceItem("supports", "symptom" if where == "symptom" else "message", hit.text, hit.line)]
-    refuted: list[EvidenceItem] = []
-
-    def note(kind: str, outcome: Outcome, *, refutes: bool = True) -> None:
-        if outcome.state is None:
-            return
-        item = EvidenceItem("supports" if outcome.state else "refutes", kind, outcome.text, outcome.line)
-        if outcome.state or refutes:
-            evidence.append(item)
-        if outcome.state is False and refutes:
-            refuted.append(item)
-
-    frames = _frames(entry.signature.frames, failure)
-    note("frames", frames)
-    model = _model(entry.models, context)
-    note("model", model)
-    affected = _affected(entry.affected, facts)
-    note("version", affected)
-    required: list[bool | None] = []
-    about_place = bool(entry.signature.frames or entry.models)
-    identified = not about_place or frames.state is True or model.state is True or affected.state is True
-    for condition in entry.evidence.required:
-        outcome = evaluate(condition, context)
-        required.append(outcome.state)
-        identified = identified or (outcome.state is True and _identifies(condition, context))
-        note("fact", outcome)
-        if outcome.state is None:
-            evidence.append(EvidenceItem("unknown", "fact", describe(condition)))
-    supporting = 0
-    for condition in entry.evidence.supporting:
-        outcome = evaluate(condition, context)
-        supporting += outcome.state is True
-        note("fact", outcome, refutes=False)
-    for condition in entry.evidence.refuting:
-        outcome = evaluate(condition, context)
-        if outcome.state:
-            note("fact", Outcome(False, outcome.text, outcome.line))
-    if entry.affected and affected.state is None:
-        evidence.append(EvidenceItem("unknown", "version", ", ".join(affected_texts(entry.affected))))
+    base = Candidate(entry, place, hit, where, context, hits, _length(search.base, hit), frames=_frames(entry.signature.frames, failure))
+    if base.frames.state is False:
+        return base
+    affected = hold_releases(entry.affected, facts)
+    if affected.state is False:
+        return replace(base, affected=affected)
+    evidence = entry.evidence
     return Candidate(
-        entry, place, hit, where, context, tuple(evidence), hits, _length(search.base, hit),
-        frames=frames.state, has_frames=bool(entry.signature.frames), affected=affected.state, model=model.state is True,
-        required=tuple(required), identified=identified, supporting=supporting,
-        phrases=len({one.pattern for one, where_ in hits if where_ == "symptom"}),
-        refuted_by=refuted[0] if refuted else None,
+        entry, place, hit, where, context, hits, base.literal,
+        frames=base.frames,
+        model=_model(entry.models, context),
+        affected=affected,
+        required=tuple(evaluate(condition, context) for condition in evidence.required),
+        supporting=tuple(evaluate(condition, context) for condition in evidence.supporting),
+        refuting=tuple(evaluate(condition, context) for condition in evidence.refuting),
     )  # fmt: skip
 
 
@@ -254,52 +260,6 @@ def _is_model(name: str, pattern: str) -> bool:
 def _plain_model(name: str) -> str:
     """Bring ids, class names and spoken names together: ``Qwen/Qwen2-VL-7B`` and ``Qwen2VLModel`` both begin with ``qwen2vl``."""
     return "".join(char for char in name.rpartition("/")[2].lower() if char.isalnum() or char in "*?[]")
-
-
-def _affected(affected: tuple[Affected, ...], facts: Facts) -> Outcome:
-    """All packages must be in their ranges; one that is outside refutes, an unknown one leaves it open."""
-    texts: list[str] = []
-    line: int | None = None
-    unknown = False
-    for one in affected:
-        package = facts.package(one.package)
-        if package is None or package.version == "":
-            unknown = True
-            continue
-        if package.version is None:
-            return Outcome(False, f"{one.package} is not installed", package.line)
-        inside = _inside(package.version, one)
-        if inside is False:
-            return Outcome(False, f"{one.package} {package.version} is not among {affected_text(one)}", package.line)
-        if inside is None:
-            unknown = True
-            continue
-        texts.append(f"{one.package} {package.version}")
-        line = line or package.line
-    if unknown or not texts:
-        return UNKNOWN
-    return Outcome(True, ", ".join(texts), line)
-
-
-def _inside(version: str, affected: Affected) -> bool | None:
-    parsed = parse_version(version)
-    for one in affected.ranges:
-        border = parse_version(one.unknown_before) if one.unknown_before else None
-        if border is not None and parsed is not None and parsed < border:
-            return None
-    ranges = tuple(VersionRange(one.introduced or one.unknown_before or "0", one.fixed) for one in affected.ranges)
-    return in_ranges(version, ranges)
-
-
-def affected_text(affected: Affected) -> str:
-    """Return the ranges of one package as people write them."""
-    ranges = (VersionRange(one.introduced or one.unknown_before or "0", one.fixed) for one in affected.ranges)
-    return f"{affected.package} {' or '.join(map(str, ranges))}"
-
-
-def affected_texts(affected: tuple[Affected, ...]) -> tuple[str, ...]:
-    """Return the ranges of all packages."""
-    return tuple(affected_text(one) for one in affected)
 
 
 def describe(condition: Condition) -> str:

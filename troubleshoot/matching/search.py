@@ -166,6 +166,8 @@ def _search_templates(text: SearchText, base: KnowledgeBase, candidates: list[in
 
 def _find(number: int, template: Template, text: SearchText, base: KnowledgeBase) -> list[Hit]:
     hits: list[Hit] = []
+    if template.probe not in text.lowered:
+        return hits
     for start, end in _windows(number, text, base):
         position = start
         while len(hits) < _MOST_HITS:

@@ -17,6 +17,7 @@ _TONES = {"known": "good", "likely": "warn", "unknown": "bad"}
 _TAG_TONES = {"safe": "good", "unsafe": "warn", "manual": ""}
 #: How much of each list is shown; the rest is in `troubleshoot explain` and in the JSON.
 _QUOTED, _EVIDENCE, _FIXES, _DONTS, _RUNS, _OTHERS = 6, 4, 4, 4, 4, 4
+_NOTES = 3
 _LEAST_SHARE = 0.045
 #: Evidence that is a line of the report.
 _QUOTED_KINDS = ("message", "frame", "frames", "symptom")
@@ -57,7 +58,7 @@ def _document(
         same = tuple(other for other in rest if other.failure == one.failure)
         sections.append(Section(words("Or"), _or(diagnosis, one, same, words)))
         sections.append(Section(words("Also"), _also(diagnosis, one, rest, words)))
-        sections.append(Section(words("Note"), notes(diagnosis)))
+        sections.append(Section(words("Note"), notes(diagnosis, words)))
     certainty = f"{words(verdict)} {words.percent(one.confidence)}"
     cause = "" if one.kind == "family" else f"{words('cause')} {one.cause}"
     if cause and words.percent(one.cause_confidence) != words.percent(one.confidence):
@@ -358,6 +359,8 @@ def consequences(diagnosis: Diagnosis, words: Words) -> tuple[Block, ...]:
     return (Prose(words("victims.one" if len(followers) == 1 else "victims.many", n=len(followers), what=words.list(named)), "dim"),)
 
 
-def notes(diagnosis: Diagnosis) -> tuple[Block, ...]:
-    """Return what went wrong while diagnosing."""
-    return tuple(Prose(error, "warn") for error in diagnosis.errors)
+def notes(diagnosis: Diagnosis, words: Words) -> tuple[Block, ...]:
+    """Return what went wrong while diagnosing, the first few in a line each."""
+    more = len(diagnosis.errors) - _NOTES
+    shown = [Prose(" ".join(error.split()), "warn") for error in diagnosis.errors[:_NOTES]]
+    return (*shown, Prose(words("victims.more", n=more), "warn")) if more > 0 else tuple(shown)

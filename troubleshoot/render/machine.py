@@ -87,7 +87,7 @@ def _packages(environment: Environment, words: Words) -> tuple[Block, ...]:
         versions = (words("absent") if one.version is None else one.version or words("present") for one in shown)
         width = max(len(one.name) for one in shown)
         blocks += [
-            Point(f"{one.name:<{width}}  {version}  ({source(words, one.source, one.line)})")
+            Point(f"{one.name:<{width}}  {version}" + words.paren(source(words, one.source, one.line)))
             for one, version in zip(shown, versions, strict=True)
         ]
     else:

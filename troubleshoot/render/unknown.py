@@ -27,7 +27,7 @@ def unknown_document(diagnosis: Diagnosis, words: Words) -> Document:
         Section(words("Ask"), ask(diagnosis.questions, words)),
         Section(words("Next"), (Prose(_next(diagnosis, words)),)),
         Section(words("Share"), _share(diagnosis, words)),
-        Section(words("Note"), notes(diagnosis)),
+        Section(words("Note"), notes(diagnosis, words)),
     )
     return Document(
         badge=words("unknown"),

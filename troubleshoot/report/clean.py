@@ -109,7 +109,9 @@ def _undecorate(text: str) -> str:
         text = text.replace("\r\n", "\n")
     if "&" in text and ";" in text:
         for _ in range(2):
-            text = _re(r"&(?:(gt|lt|amp|quot|apos|nbsp|ldquo|rdquo|lsquo|rsquo|hellip)|#(\d{2,5})|#x([0-9a-fA-F]{2,4}));").sub(_entity, text)
+            text = _re(r"&(?:(gt|lt|amp|quot|apos|nbsp|ldquo|rdquo|lsquo|rsquo|hellip)|#(\d{2,5})|#x([0-9a-fA-F]{2,4}));").sub(
+                _entity, text
+            )
     if "<" in text and (">" in text):
         low = text.lower()
         if "</" in text or "<br" in low or "<pre" in low or "<code" in low or "<details" in low:
@@ -212,7 +214,9 @@ def _split_joined(line: str) -> list[str]:
     if at > 0 and 'File "' not in line[at:]:
         return [line[:at], line[at:]]
     head, tail = (line[:at], line[at:]) if at >= 0 else ("", line)
-    tail = _re(r"\s*(During handling of the above exception, another exception occurred:|The above exception was the direct cause of the following exception:)\s*").sub(r"\n\1\n", tail)
+    tail = _re(
+        r"\s*(During handling of the above exception, another exception occurred:|The above exception was the direct cause of the following exception:)\s*"
+    ).sub(r"\n\1\n", tail)
     tail = _re(r"\s+(?=Traceback \(most recent call last\):)").sub("\n", tail)
     tail = _re(r'\s*(?=File "[^"\n]{1,4096}", line \d)').sub("\n  ", tail)
     rows: list[str] = []
@@ -239,7 +243,9 @@ def _quotes(text: str) -> bool:
 
 def _unquote(lines: list[str], text: str) -> list[str]:
     """Remove the ``>`` of quoted mail and Markdown; that of pytest and of the interpreter's prompt stays."""
-    quoted = r'^[ \t]{0,40}>[> \t]{0,20}(?:[^\n]{0,120}?(?:Traceback \(most|File "[^"\n]{1,500}", line \d)|[\w.]{1,100}(?:Error|Exception):)'
+    quoted = (
+        r'^[ \t]{0,40}>[> \t]{0,20}(?:[^\n]{0,120}?(?:Traceback \(most|File "[^"\n]{1,500}", line \d)|[\w.]{1,100}(?:Error|Exception):)'
+    )
     if not _re(quoted, re.MULTILINE).search(text):
         return lines
     pattern = _re(r"[ \t]{0,40}(?:> ?)+")
@@ -270,7 +276,6 @@ def _ungroup(lines: list[str]) -> list[str]:
                     line = match[1]
         out.append(line)
     return out
-
 
 
 def _unbox(lines: list[str]) -> list[str]:

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 import re
 
-_MAGIC = (b"PK\x03\x04", b"\x89PNG", b"\x1f\x8b", b"%PDF-", b"\x7fELF", b"\x80\x02", b"\x80\x04", b"GIF8", b"\xff\xd8\xff", b"BZh", b"\xfd7zXZ")
+_MAGIC = (
+    b"PK\x03\x04",
+    b"\x89PNG",
+    b"\x1f\x8b",
+    b"%PDF-",
+    b"\x7fELF",
+    b"\x80\x02",
+    b"\x80\x04",
+    b"GIF8",
+    b"\xff\xd8\xff",
+    b"BZh",
+    b"\xfd7zXZ",
+)
 _SAMPLE = 1 << 16
 
 

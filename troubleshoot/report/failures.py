@@ -22,13 +22,28 @@ _VICTIM_WORDS = (
 _VICTIM_TYPES = frozenset(("SignalException",))
 #: Victims only where something else failed: alone, each may be the failure itself.
 _SECONDARY_TYPES = frozenset(
-    ("KeyboardInterrupt", "SystemExit", "BrokenPipeError", "ConnectionResetError", "ConnectionAbortedError", "ConnectionRefusedError", "EOFError", "CancelledError")
+    (
+        "KeyboardInterrupt",
+        "SystemExit",
+        "BrokenPipeError",
+        "ConnectionResetError",
+        "ConnectionAbortedError",
+        "ConnectionRefusedError",
+        "EOFError",
+        "CancelledError",
+    )
 )
 _SECONDARY_WORDS = (
     "DataLoader worker (pid", "is killed by signal", "exited unexpectedly", "Timed out waiting", "Socket Timeout", "Connection refused", "wait timeout after", "Gloo connectFullMesh failed",
 )  # fmt: skip
 _LAUNCHER_TYPES = frozenset(("ChildFailedError",))
-_LAUNCHER_FRAMES = ("accelerate/commands/launch.py", "torch/distributed/launch.py", "torch/distributed/run.py", "deepspeed/launcher/", "accelerate/launchers.py")
+_LAUNCHER_FRAMES = (
+    "accelerate/commands/launch.py",
+    "torch/distributed/launch.py",
+    "torch/distributed/run.py",
+    "deepspeed/launcher/",
+    "accelerate/launchers.py",
+)
 
 
 def fingerprint(exceptions: list[RaisedException] | tuple[RaisedException, ...]) -> str:
@@ -115,7 +130,9 @@ def _with_roles(failures: list[Failure], found: Scan) -> list[Failure]:
         return failures
     # The launcher saw which process ended first: what else was printed before its footer is a consequence.
     return [
-        replace(failure, role="victim") if failure.role == "cause" and failure is not named[0] and failure.line < found.root_line else failure
+        replace(failure, role="victim")
+        if failure.role == "cause" and failure is not named[0] and failure.line < found.root_line
+        else failure
         for failure in failures
     ]
 
@@ -140,7 +157,9 @@ def _without_restatements(chains: list[Chain]) -> list[Chain]:
                 continue
         elif len(chain.exceptions) == 1 and not last.frames and chain.role is None:
             said = _said(last.message)
-            if said in told or any(said.endswith(message) or message.startswith(said) for message in _few(told) if len(message) > 8 and len(said) > 8):
+            if said in told or any(
+                said.endswith(message) or message.startswith(said) for message in _few(told) if len(message) > 8 and len(said) > 8
+            ):
                 continue
         kept.append(chain)
     return kept

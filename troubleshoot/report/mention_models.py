@@ -1,5 +1,6 @@
 """Models and accelerators that a text names."""
 
+# ruff: noqa: SIM905  (lists of words read better as text)
 from __future__ import annotations
 
 import re
@@ -12,12 +13,14 @@ _SUFFIX = r"(?:[ -](?:SXM\d?|PCI[eE]|NVL|\d{2,3} ?GB?|HGX)){0,3}"
 _GPUS: tuple[tuple[frozenset[str], str], ...] = (
     (
         frozenset(("rtx", "gtx")),
-        r"(?:nvidia[ -]{1,2})?(?:geforce[ -]{1,2})?(?:quadro[ -]{1,2})?[rg]tx[ -]?(?:pro[ -]?)?a?\d{3,4}(?:[ -]?ti(?!\w))?(?:[ -]?super(?!\w))?(?: ada(?: generation)?| laptop gpu| max-q)?",
+        r"(?:nvidia[ -]{1,2})?(?:geforce[ -]{1,2})?(?:quadro[ -]{1,2})?[rg]tx[ -]?(?:pro[ -]?)?a?\d{3,4}"
+        r"(?:[ -]?ti(?!\w))?(?:[ -]?super(?!\w))?(?: ada(?: generation)?| laptop gpu| max-q)?",
     ),
     (frozenset(("geforce",)), r"(?:nvidia[ -]{1,2})?geforce[ -]{1,2}(?:mx|gt)?[ -]?\d{3,4}(?:[ -]?ti)?"),
     (
         frozenset(
-            "t4 p4 p40 p100 k80 k40 m40 m60 v100 v100s a2 a10 a10g a16 a30 a40 a100 a800 h20 h100 h200 h800 gh200 b100 b200 b300 gb10 gb200 gb300 l4 l20 l40 l40s".split()
+            "t4 p4 p40 p100 k80 k40 m40 m60 v100 v100s a2 a10 a10g a16 a30 a40 a100 a800 h20 h100 h200 h800 gh200 b100 b200 "
+            "b300 gb10 gb200 gb300 l4 l20 l40 l40s".split()
         ),
         r"(?:nvidia[ -]{1,2})?(?:tesla[ -]{1,2})?(?:t4|p(?:4|40|100)|k[48]0|m[46]0|v100s?|a(?:2|10g?|16|30|40|100|800)|[hb](?:20|100|200|300|800)"
         rf"|g[hb](?:10|200|300)|l(?:4|20|40s?)){_SUFFIX}(?![\w.%])",
@@ -25,7 +28,26 @@ _GPUS: tuple[tuple[frozenset[str], str], ...] = (
     (frozenset(("tesla",)), r"(?:nvidia[ -]{1,2})?tesla[ -]{1,2}[a-z]\d{1,3}\w?" + _SUFFIX),
     (frozenset(("quadro", "titan")), r"(?:nvidia[ -]{1,2})?(?:quadro[ -](?:rtx[ -])?[a-z]{0,2}\d{3,4}|titan[ -](?:xp?|v|rtx))"),
     (
-        frozenset(("radeon", "instinct", "rx", "mi", "amd", "mi25", "mi50", "mi60", "mi100", "mi200", "mi210", "mi250", "mi300", "mi325", "mi350", "mi355")),
+        frozenset(
+            (
+                "radeon",
+                "instinct",
+                "rx",
+                "mi",
+                "amd",
+                "mi25",
+                "mi50",
+                "mi60",
+                "mi100",
+                "mi200",
+                "mi210",
+                "mi250",
+                "mi300",
+                "mi325",
+                "mi350",
+                "mi355",
+            )
+        ),
         r"(?:amd[ -])?(?:(?:instinct[ -])?mi\d{2,3}[ax]?|radeon[ -](?:rx[ -])?(?:pro[ -])?w?\d{3,4}(?:[ -]?xtx?|\w{1,3})?|rx[ -]?\d{4}(?:[ -]?xtx?)?)(?!\w)",
     ),
     (frozenset(("m1", "m2", "m3", "m4", "m5", "silicon")), r"(?:apple[ -])?m[1-5](?: (?:pro|max|ultra))?(?![\w.-])|apple silicon"),
@@ -41,30 +63,39 @@ _BARE = (
 _BARE_WORDS = frozenset(("ti", "super", "gpu", "gpus", "card", "laptop"))
 
 _NOT_ORGS = frozenset(
-    "site-packages dist-packages torch nn and or input output train test he src tests usr home lib docs pull issues blob tree true false client server w n his her yes no "
-    "on off python models model modules data datasets content workspace mnt tmp opt var bin root kaggle app build scripts examples read http https www github raw load save "
+    "site-packages dist-packages torch nn and or input output train test he src tests usr home lib docs pull issues blob tree "
+    "true false client server w n his her yes no "
+    "on off python models model modules data datasets content workspace mnt tmp opt var bin root kaggle app build scripts "
+    "examples read http https www github raw load save "
     "linux application text image audio video multipart self conda pip cuda pytorch envs".split()
 )
 _FILE_ENDS = (
     ".py", ".so", ".cpp", ".h", ".json", ".txt", ".md", ".cu", ".cuh", ".yaml", ".yml", ".sh", ".ipynb", ".whl", ".log", ".dll", ".pyd", ".html", ".toml",
     ".pt", ".pth", ".bin", ".safetensors", ".ckpt", ".gguf",
 )  # fmt: skip
-_HUB = r"(?:huggingface\.co|hf\.co|modelscope\.cn/models)/(?!datasets/|spaces/|docs/|blog/|papers/|settings/|join)([\w.-]{2,96}/[\w.-]{2,96})"
+_HUB = (
+    r"(?:huggingface\.co|hf\.co|modelscope\.cn/models)/(?!datasets/|spaces/|docs/|blog/|papers/|settings/|join)([\w.-]{2,96}/[\w.-]{2,96})"
+)
 _PAIR = r"(?<![\w./:@\\~$}-])([A-Za-z0-9][\w.-]{1,60})/([A-Za-z0-9][\w.-]{1,95})(?![\w/\\(:])"
 _TASKS = (
-    "ConditionalGeneration|CausalLM|SequenceClassification|Seq2SeqLM|TokenClassification|QuestionAnswering|MaskedLM|ImageClassification|SpeechSeq2Seq|CTC|ObjectDetection"
-    "|SemanticSegmentation|InstanceSegmentation|UniversalSegmentation|PreTraining|Vision2Seq|ImageTextToText|TextToSpeech|DepthEstimation|ImageToVideo"
+    "ConditionalGeneration|CausalLM|SequenceClassification|Seq2SeqLM|TokenClassification|QuestionAnswering|MaskedLM|ImageClassification"
+    "|SpeechSeq2Seq|CTC|ObjectDetection|SemanticSegmentation|InstanceSegmentation|UniversalSegmentation|PreTraining|Vision2Seq"
+    "|ImageTextToText|TextToSpeech|DepthEstimation|ImageToVideo"
 )
 _CLASS = (
     r"(?<![\w.])(?!Auto(?:Model|Pipeline|Tokenizer|Processor))"
-    rf"(AutoencoderKL\w{{0,20}}|[A-Z][A-Za-z0-9]{{1,40}}?(?:For(?:{_TASKS})|EncoderModel|DecoderModel|VisionModel|TextModel|LMHeadModel|ConditionModel|Transformer[23]DModel|ControlNetModel"
+    rf"(AutoencoderKL\w{{0,20}}|[A-Z][A-Za-z0-9]{{1,40}}?(?:For(?:{_TASKS})|EncoderModel|DecoderModel|VisionModel|TextModel|LMHeadModel"
+    r"|ConditionModel|Transformer[23]DModel|ControlNetModel"
     r"|[a-z0-9]Pipeline|Img2ImgPipeline|XLPipeline|WithProjection)|[A-Z][a-z]\w{1,20}[a-z0-9]Model)(?!\w)"
 )
-_GENERIC = frozenset("DiffusionPipeline TextGenerationPipeline BaseModel PeftModel StableModel MyModel ToyModel TestModel SimpleModel TheModel YourModel".split())
+_GENERIC = frozenset(
+    "DiffusionPipeline TextGenerationPipeline BaseModel PeftModel StableModel MyModel ToyModel TestModel SimpleModel TheModel YourModel".split()
+)
 
 _ENDING = (
     r"(?:[ -]?v?\d{1,3}(?:\.\d{1,2})?(?:b|m)?(?![\w.]))?"
-    r"(?:[ -](?:large|small|medium|base|tiny|turbo|vl|instruct|chat|next|onevision|audio|omni|coder|math|xl|xxl|v\d|image|edit|video|\d{1,3}(?:\.\d)?[bm])(?!\w)(?:-v\d)?){0,4}"
+    r"(?:[ -](?:large|small|medium|base|tiny|turbo|vl|instruct|chat|next|onevision|audio|omni|coder|math|xl|xxl|v\d|image|edit|video"
+    r"|\d{1,3}(?:\.\d)?[bm])(?!\w)(?:-v\d)?){0,4}"
 )
 #: Families whose name is an ordinary word or abbreviation: how they must go on.
 _STRICT: dict[str, str] = {
@@ -98,7 +129,25 @@ _STRICT: dict[str, str] = {
     "aya": r"aya-\w{1,12}",
     "command": r"command-?r(?:-?plus|\+)?",
 }
-_NEVER = frozenset(("granite", "canary", "jamba", "clap", "lumina", "chameleon", "allegro", "mochi", "seamless", "alpaca", "albert", "mpt", "unet", "fuyu", "dolly"))
+_NEVER = frozenset(
+    (
+        "granite",
+        "canary",
+        "jamba",
+        "clap",
+        "lumina",
+        "chameleon",
+        "allegro",
+        "mochi",
+        "seamless",
+        "alpaca",
+        "albert",
+        "mpt",
+        "unet",
+        "fuyu",
+        "dolly",
+    )
+)
 
 
 def gpus(found: Found) -> None:
@@ -112,6 +161,9 @@ def gpus(found: Found) -> None:
     if not words.isdisjoint(_BARE_WORDS) or "卡" in text:
         for match in compiled(_BARE).finditer(text):
             found.add("gpu", "gpu", match[1].strip(), match.start())
+    if "major=" in text:
+        for match in compiled(r"major=(\d{1,2}),\s?minor=(\d)").finditer(text):
+            found.add("capability", "capability", f"{match[1]}.{match[2]}", match.start())
     if "sm_" in text or "compute_" in text:
         for match in compiled(r"\b(?:sm|compute)_(\d{1,2})(\d)a?\b").finditer(text):
             found.add("capability", "capability", f"{match[1]}.{match[2]}", match.start())

@@ -41,12 +41,16 @@ _DEVICE_ASKED = (
 _DEVICE_MAP = r"device_map['\"]?\s{0,3}[=:]\s{0,3}(?:['\"]([\w:-]{1,30})['\"]|(\{)|(auto|balanced\w{0,12}|sequential|cpu|cuda(?::\d)?)\b)"
 _FLAG = (
     r"(?<![\w-])--([A-Za-z][\w.-]{0,60})"
-    r"(?:=(\"[^\"\n]{0,200}\"|'[^'\n]{0,200}'|[^\s\"'`]{0,200})|[ \t]{1,8}(?![-\\|&;<>])(\"[^\"\n]{0,200}\"|'[^'\n]{0,200}'|[^\s\"'`]{1,200}))?"
+    r"(?:=(\"[^\"\n]{0,200}\"|'[^'\n]{0,200}'|[^\s\"'`]{0,200})"
+    r"|[ \t]{1,8}(?![-\\|&;<>])(\"[^\"\n]{0,200}\"|'[^'\n]{0,200}'|[^\s\"'`]{1,200}))?"
 )
 
 _TABLES: dict[str, tuple[tuple[str, str], ...]] = {
     "quantization": (
-        (r"load[_-]in[_-]4bit['\"]?(?:\s{0,3}[=:]\s{0,3}true|(?<=--load.in.4bit)(?!\s{1,3}false))|bnb_4bit_|\bnf4\b|\bqlora\b|bnb-4bit", "bitsandbytes-4bit"),
+        (
+            r"load[_-]in[_-]4bit['\"]?(?:\s{0,3}[=:]\s{0,3}true|(?<=--load.in.4bit)(?!\s{1,3}false))|bnb_4bit_|\bnf4\b|\bqlora\b|bnb-4bit",
+            "bitsandbytes-4bit",
+        ),
         (r"load[_-]in[_-]8bit['\"]?(?:\s{0,3}[=:]\s{0,3}true|(?<=--load.in.8bit)(?!\s{1,3}false))|llm\.int8|bnb-8bit", "bitsandbytes-8bit"),
         (r"\bgptq", "gptq"),
         (r"\bawq\b|\bautoawq\b", "awq"),

@@ -34,7 +34,6 @@ _DIGITS = re.compile(r"\d\.\d")
 def versions(found: Found) -> None:
     """Note every version in the text."""
     pattern = _packages(found)
-    words = found.words
     for start, line in found.lines_with(_DIGITS):
         if pattern:
             for match in pattern.finditer(line):
@@ -57,9 +56,6 @@ def versions(found: Found) -> None:
         if "capability" in low:
             for match in compiled(_CAPABILITY).finditer(line):
                 found.add("capability", "capability", f"{match[1]}.{match[2]}", start + match.start())
-    if "capability" in words and "major" in words:
-        for match in compiled(r"major\s?=\s?(\d{1,2}),\s?minor\s?=\s?(\d)").finditer(found.text):
-            found.add("capability", "capability", f"{match[1]}.{match[2]}", match.start())
 
 
 def presence(found: Found) -> None:

@@ -141,7 +141,7 @@ def _run(found: Found) -> None:
     if "--" in found.text:
         options.flags(found)
     families = words & FAMILIES
-    if families or "/" in found.text or "For" in found.text or "Model" in found.text or "Pipeline" in found.text:
+    if families or "/" in found.text or "For" in found.text or "Model" in found.text or "Pipeline" in found.text or "Autoenc" in found.text:
         from troubleshoot.report.mention_models import models
 
         models(found, families)

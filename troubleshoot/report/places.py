@@ -1,5 +1,6 @@
 """Whose code a frame is in: the reporter's, a library's, torch's or Python's own."""
 
+# ruff: noqa: SIM905  (lists of words read better as text)
 from __future__ import annotations
 
 import re
@@ -9,23 +10,33 @@ from troubleshoot.report.model import Frame, Place
 
 #: Libraries whose files are recognised without ``site-packages`` before them: shortened pastes and source checkouts.
 KNOWN_PACKAGES = frozenset(
-    "torch torchvision torchaudio torchtext functorch transformers diffusers accelerate peft trl bitsandbytes deepspeed xformers vllm sglang "
+    "torch torchvision torchaudio torchtext functorch transformers diffusers accelerate peft trl bitsandbytes deepspeed "
+    "xformers vllm sglang "
     "flash_attn timm lightning pytorch_lightning lightning_fabric sentence_transformers optimum auto_gptq gptqmodel awq datasets "
     "evaluate ultralytics triton apex megatron fairseq fairscale detectron2 mmcv mmdet mmengine monai kornia open_clip clip safetensors "
-    "tokenizers huggingface_hub unsloth unsloth_zoo axolotl llamafactory torch_geometric torchmetrics torchao torchtune speechbrain nemo whisper "
+    "tokenizers huggingface_hub unsloth unsloth_zoo axolotl llamafactory torch_geometric torchmetrics torchao torchtune "
+    "speechbrain nemo whisper "
     "faster_whisper whisperx TTS jax flax tensorflow keras onnxruntime openvino intel_extension_for_pytorch torch_npu torch_xla hqq "
-    "quanto einops mamba_ssm causal_conv1d ray gradio k_diffusion compressed_tensors llmcompressor lm_eval liger_kernel ignite composer".split()
+    "quanto einops mamba_ssm causal_conv1d ray gradio k_diffusion compressed_tensors llmcompressor lm_eval liger_kernel ignite "
+    "composer".split()
 )
 
 #: Packages that only call the reporter's program: test runners, shells, servers, command lines.
 _HOSTS = frozenset(
-    "_pytest pytest pluggy xdist IPython ipykernel traitlets jupyter_client nbclient tornado gradio starlette fastapi uvicorn anyio flask werkzeug streamlit click typer fire "
+    "_pytest pytest pluggy xdist IPython ipykernel traitlets jupyter_client nbclient tornado gradio starlette fastapi uvicorn "
+    "anyio flask werkzeug streamlit click typer fire "
     "hydra celery gunicorn debugpy pydevd absl joblib".split()
 )
 
 _PACKAGES = re.compile(r".*/(?:site|dist)-packages/(.+)$")
-_STANDARD = re.compile(r"(?:.*/)?(?:lib(?:32|64)?/(?:python|pypy)\d(?:\.\d+)?t?/|(?:python|Python)3\d*(?:\.\d+)?/(?=[a-z_]+\.py$|asyncio/|concurrent/|multiprocessing/|importlib/|unittest/))")
-_WINDOWS_STANDARD = re.compile(r"[A-Za-z]:/.*/[Ll]ib/(?:[a-z_0-9]+\.py|(?:asyncio|concurrent|multiprocessing|importlib|unittest|json|http|urllib|ctypes|logging|email|encodings|collections)/.*)$")
+_STANDARD = re.compile(
+    r"(?:.*/)?(?:lib(?:32|64)?/(?:python|pypy)\d(?:\.\d+)?t?/"
+    r"|(?:python|Python)3\d*(?:\.\d+)?/(?=[a-z_]+\.py$|asyncio/|concurrent/|multiprocessing/|importlib/|unittest/))"
+)
+_WINDOWS_STANDARD = re.compile(
+    r"[A-Za-z]:/.*/[Ll]ib/(?:[a-z_0-9]+\.py"
+    r"|(?:asyncio|concurrent|multiprocessing|importlib|unittest|json|http|urllib|ctypes|logging|email|encodings|collections)/.*)$"
+)
 _REMOTE = re.compile(r".*/(transformers_modules|datasets_modules|diffusers_modules)/(.+)$")
 _BIN = re.compile(r".*/(?:bin|Scripts)/[^/]+$")
 _GENERATED = re.compile(r"^<(?:frozen|eval_with_key|string|__array_function__|attrs|decorator)|.*/(?:torchinductor_|torch_compile_debug)")

@@ -126,7 +126,11 @@ def _anchors(lines: list[str]) -> list[tuple[int, int]] | None:
         if first == " ":
             continue_at = line.lstrip()[:1]
             first = continue_at if continue_at in _FIRSTS else first
-        if first in _FIRSTS or ((first in _SYSLOG or first in _LEVELS) and line[1:5].isdigit()) or (first in _SYSLOG and line[3:4] == " " and line[6:7] == " "):
+        if (
+            first in _FIRSTS
+            or ((first in _SYSLOG or first in _LEVELS) and line[1:5].isdigit())
+            or (first in _SYSLOG and line[3:4] == " " and line[6:7] == " ")
+        ):
             likely = True
         at = line.find(_MARK)
         if at > 0 and not line[:at].isspace():

@@ -14,7 +14,8 @@ from troubleshoot.report.source import Chain, Scan, Source, raised
 #: An exception's class and message within a line of prose or of a log.
 _INSIDE = re.compile(r"(?<![\w./\\-])((?:[A-Za-z_]\w{0,80}\.){0,8}[A-Z]\w{0,80}(?:Error|Exception|Interrupt))(?:\*\*|`)?: ?(\S.*)")
 _GENERIC = re.compile(
-    r"(?:^\s{0,40}(?:error|fatal)|(?:^|[\s\]*])(?:Error|ERROR|Exception|Fatal|错误|报错|!!! Exception during processing ?!!!))(?:\s?[:：]\s?|\s(?<=!!! ))(\S.{3,})"
+    r"(?:^\s{0,40}(?:error|fatal)|(?:^|[\s\]*])(?:Error|ERROR|Exception|Fatal|错误|报错|!!! Exception during processing ?!!!))"
+    r"(?:\s?[:：]\s?|\s(?<=!!! ))(\S.{3,})"
 )
 _WARNING = re.compile(r"(?:^|[\s:])\w{0,60}Warning: ")
 _COMFY = re.compile(r"Error occurred when executing ([^:\n]{1,200}):\s*$")
@@ -84,7 +85,15 @@ class _Scanner:
                 i = self._pytest(i)
             elif " in " in line or "In [" in line or "In[" in line or "File " in line:
                 i = self._frame(i)
-            elif "terminat" in line or "Watchdog caught" in line or "code" in line or "rank " in line or "Root Cause" in line or "BAD" in line or "mpirun" in line:
+            elif (
+                "terminat" in line
+                or "Watchdog caught" in line
+                or "code" in line
+                or "rank " in line
+                or "Root Cause" in line
+                or "BAD" in line
+                or "mpirun" in line
+            ):
                 i = self._native(i)
             else:
                 i += 1
@@ -108,9 +117,8 @@ class _Scanner:
         lines = self.source.lines
         line = lines[at]
         stripped = line.strip()
-        if grammar.HEADER in line or "Traceback" in line or stripped.startswith('File "'):
-            if grammar.HEADER in line or stripped.startswith('File "') or self._is_box(line):
-                return self._chain(at)
+        if grammar.HEADER in line or stripped.startswith('File "') or ("Traceback" in line and self._is_box(line)):
+            return self._chain(at)
         if "rror" in line or "xception" in line:
             return self._message(at)
         if stripped.startswith("File "):

@@ -144,7 +144,11 @@ def read_message(source: Source, at: int, first: str, base: int, sure: bool = Tr
             break
         if stripped.startswith("from user code:"):
             in_user_code = True
-        elif (stamped and stamped[i] and not stamped[at - 1]) or ends_message(stripped) and not (in_user_code and stripped.startswith('File "')):
+        elif (
+            (stamped and stamped[i] and not stamped[at - 1])
+            or (ends_message(stripped)
+            and not (in_user_code and stripped.startswith('File "')))
+        ):
             break
         parts.append(line[base:].rstrip() if line[:base].isspace() or not base else line.rstrip())
         size += len(line) + 1
@@ -169,7 +173,35 @@ def ends_message(stripped: str) -> bool:
         return True
     if first in "`$╭─│❱╰" or grammar.HEADER in stripped:
         return True
-    if first == "<" or stripped.startswith((grammar.CAUSE_LINE, grammar.CONTEXT_LINE, "--------", "========", "+-", "____", "E   ", "FAILED ", "[rank", "[INFO", "[WARN", "[ERROR", "[20", "In [", ">>> ", "*** ", "PS C:", "(base)", "root@", "~ ", "## ", "# ", "frame #", "Exception raised from", "During handling")):
+    if first == "<" or stripped.startswith(
+        (
+            grammar.CAUSE_LINE,
+            grammar.CONTEXT_LINE,
+            "--------",
+            "========",
+            "+-",
+            "____",
+            "E   ",
+            "FAILED ",
+            "[rank",
+            "[INFO",
+            "[WARN",
+            "[ERROR",
+            "[20",
+            "In [",
+            ">>> ",
+            "*** ",
+            "PS C:",
+            "(base)",
+            "root@",
+            "~ ",
+            "## ",
+            "# ",
+            "frame #",
+            "Exception raised from",
+            "During handling",
+        )
+    ):
         return True
     if first in "IWEDC" and stripped.split(" ", 1)[0].rstrip(":") in _LEVELS:
         return True
