@@ -158,8 +158,8 @@ def test_redact_masks_people(run: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("diagnose", "missing.txt"), "there is no file 'missing.txt'"),
-        (("diagnose", "."), "is a folder"),
+        (("diagnose", "missing.txt"), "missing.txt"),
+        (("diagnose", "."), "directory"),
         (("diagnose", "{report}", "--format", "yaml"), "choose text, markdown, json or html"),
         (("diagnose", "{report}", "--lang", "fr"), "choose en or zh"),
         (("diagnose", "{report}", "--color", "yes"), "choose auto, always or never"),

@@ -290,18 +290,18 @@ HOSTILE = (
 )
 
 
-def hostile() -> Diagnosis:
+def hostile(text: str = HOSTILE) -> Diagnosis:
     """Whatever a report holds is shown as it is, everywhere."""
-    failure = Failure((RaisedException("RuntimeError", HOSTILE.removeprefix("RuntimeError: "), (), 1, 1),), 1)
+    failure = Failure((RaisedException("RuntimeError", text.removeprefix("RuntimeError: "), (), 1, 1),), 1)
     issue = replace(
         FAMILY,
-        title=HOSTILE,
-        note=HOSTILE,
-        explanation=HOSTILE,
-        evidence=(EvidenceItem("supports", "fact", HOSTILE, 1),),
-        fixes=(FixAdvice("x", "other", HOSTILE, "manual", True, HOSTILE, HOSTILE, command=HOSTILE, code=HOSTILE, warning=HOSTILE),),
+        title=text,
+        note=text,
+        explanation=text,
+        evidence=(EvidenceItem("supports", "fact", text, 1),),
+        fixes=(FixAdvice("x", "other", text, "manual", True, text, text, command=text, code=text, warning=text),),
     )
-    return diagnosis(verdict="likely", summary=HOSTILE, report=report(HOSTILE, failure), diagnoses=(issue,), environment=Environment())
+    return diagnosis(verdict="likely", summary=text, report=report(text, failure), diagnoses=(issue,), environment=Environment())
 
 
 ALL = {one.__name__: one for one in (known, likely, unknown, out_of_scope, too_little, nothing, chinese, live, hostile)}

@@ -118,6 +118,19 @@ def test_a_report_is_never_markup() -> None:
         assert "{0} %s" in re.sub(r"\s+", " ", text)
 
 
+@given(st.text(st.characters(codec="utf-8"), min_size=1, max_size=120))
+@settings(max_examples=100)
+def test_any_text_passes_through_every_face(text: str) -> None:
+    """No text makes a face fail, and none becomes an element or an escape sequence."""
+    diagnosis = samples.hostile(text)
+    for form in FORMATS:
+        output = render(diagnosis, form)
+        if form == "html":
+            assert not {tag for tag, _ in page(output).tags} & {"script", "img", "link", "iframe"}
+        else:
+            assert "\x1b" not in output
+
+
 def test_top_shows_more_in_full() -> None:
     """The second diagnosis gets sections of its own."""
     assert render(samples.likely(), top=1).count("\nDo") == 1

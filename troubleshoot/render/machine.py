@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from troubleshoot.render.document import Block, Code, Document, Point, Prose, Section, Table
+from troubleshoot.render.document import Block, Document, Point, Prose, Section, Table
 from troubleshoot.render.facts import accelerator_text, source, support_word
 from troubleshoot.render.words import Words
 
@@ -54,10 +54,8 @@ _TONES = {"native": "good", "emulated": "warn", "slow": "warn", "none": "bad", "
 _COLUMNS = ("float16", "bfloat16", "float8_e4m3fn", "float4_e2m1fn_x2", "tf32")
 
 
-def machine_document(
-    environment: Environment, language: str, python: str | None = None, one_liner: str | None = None, *, deep: bool = False
-) -> Document:
-    """Return the page of ``environment``; ``python`` names the interpreter asked, ``one_liner`` is the probe for other hosts."""
+def machine_document(environment: Environment, language: str, python: str | None = None, *, deep: bool = False) -> Document:
+    """Return the page of ``environment``; ``python`` names the interpreter asked, ``deep`` tells that torch was asked too."""
     words = Words(language)
     title = words("env.title-python", python=python) if python else words("env.title")
     sections = (
@@ -66,7 +64,6 @@ def machine_document(
         Section(words("Support"), _support(environment, words)),
         Section(words("Details"), _details(environment, words, deep)),
         Section(words("Note"), tuple(Prose(warning, "warn") for warning in environment.warnings)),
-        Section(words("Share"), (Prose(words("env.one-liner")), Code(one_liner, "sh")) if one_liner else ()),
     )
     system = words.list([part for part in (f"Python {environment.python}" if environment.python else "", environment.os or "") if part])
     where = words("env.source", source=source(words, environment.source))
@@ -85,9 +82,8 @@ def _packages(environment: Environment, words: Words) -> tuple[Block, ...]:
     blocks: list[Block] = []
     if shown:
         versions = (words("absent") if one.version is None else one.version or words("present") for one in shown)
-        width = max(len(one.name) for one in shown)
         blocks += [
-            Point(f"{one.name:<{width}}  {version}" + words.paren(source(words, one.source, one.line)))
+            Point(f"{one.name} {version}" + words.paren(source(words, one.source, one.line)))
             for one, version in zip(shown, versions, strict=True)
         ]
     else:

@@ -195,7 +195,6 @@ _EN: dict[str, str] = {
     "env.others": "{n} other packages: `troubleshoot env --format json` lists them",
     "env.no-packages": "None of the packages that matter here is installed.",
     "env.device": "device",
-    "env.one-liner": "On a host where nothing can be installed, this prints the same:",
     "env.source": "Known from: {source}",
     "env.torch-unread": "torch was not imported; `troubleshoot env --deep` asks it what it sees",
     # kb
@@ -386,7 +385,6 @@ _ZH: dict[str, str] = {
     "env.others": "其他软件包 {n} 个：用 `troubleshoot env --format json` 列出",
     "env.no-packages": "相关的软件包一个也没有安装。",
     "env.device": "设备",
-    "env.one-liner": "在无法安装软件的机器上，这一行打印同样的内容：",
     "env.source": "来源：{source}",
     "env.torch-unread": "没有导入 torch；`troubleshoot env --deep` 会询问它看到了什么",
     "kb.none": "没有符合的条目",
