@@ -25,6 +25,7 @@ LAYERS = [
     {"fixes"},
     {"questions", "summary"},
     {"diagnosis"},
+    {"verify"},
     {"curation", "render"},
     {"commands"},
     {"cli"},

@@ -10,7 +10,7 @@ from troubleshoot.fixes import actions
 from troubleshoot.fixes.defaults import FITS, Fit, default_fit
 from troubleshoot.fixes.price import weight_fit
 from troubleshoot.knowledge.base import KnowledgeBase
-from troubleshoot.knowledge.schema import Condition, Fix
+from troubleshoot.knowledge.schema import Condition, Entry, Fix
 from troubleshoot.matching.candidates import describe
 from troubleshoot.matching.conditions import Context, evaluate
 from troubleshoot.ranking import Hypothesis
@@ -56,11 +56,15 @@ def _order(fit: Fit) -> int:
 
 def candidate_fixes(hypothesis: Hypothesis, base: KnowledgeBase) -> tuple[Fix, ...]:
     """Return the entry's own fixes for the cause; a family, or an entry without fixes, adds the general advice for the cause."""
-    entry = hypothesis.entry
-    own = tuple(fix for fix in entry.fixes if not fix.causes or hypothesis.cause in fix.causes)
+    return fixes_of(hypothesis.entry, hypothesis.cause, base)
+
+
+def fixes_of(entry: Entry, cause: str, base: KnowledgeBase) -> tuple[Fix, ...]:
+    """Return an entry's fixes for one of its causes, and the general advice for it where the entry is a family or has none."""
+    own = tuple(fix for fix in entry.fixes if not fix.causes or cause in fix.causes)
     if entry.kind == "issue" and own:
         return own
-    general = base.causes.causes.get(hypothesis.cause)
+    general = base.causes.causes.get(cause)
     if general is None:
         return own
     kinds = {fix.kind for fix in own}
