@@ -325,7 +325,7 @@ def _questions(known: _Known, given: Mapping[str, str], hypotheses: tuple[Hypoth
             facts = _facts(known, {**given, **answer}) if changes_environment(answer) else base_facts.with_answers(answer)
         except TroubleshootError:
             return None
-        ranked = rank(find_candidates(known.search, facts, matches, changed_facts(answer)), known.report, known.base)
+        ranked = rank(find_candidates(known.search, facts, matches, changed_facts(answer)), known.report, known.base, most=1)
         if not ranked:
             return None
         return ranked[0].entry.id, first_fix(ranked[0], known.base)

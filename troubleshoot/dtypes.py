@@ -9,6 +9,7 @@ The canonical names are those of ``torch``: ``float16``, ``bfloat16``, ``float8_
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 #: canonical dtype -> spellings, compared without case after :func:`_bare` removed namespaces.
 _SPELLINGS: dict[str, tuple[str, ...]] = {
@@ -96,6 +97,7 @@ def _bare(text: str) -> str:
     return lowered
 
 
+@lru_cache(maxsize=1024)
 def parse_dtype(text: str) -> str | None:
     """Return torch's name of the dtype that ``text`` spells, or None where it spells none.
 
@@ -110,6 +112,7 @@ def parse_dtype(text: str) -> str | None:
     return pair[1] if pair else None
 
 
+@lru_cache(maxsize=1024)
 def parse_tensor_type(text: str) -> tuple[str, str] | None:
     """Return (device, dtype) of a legacy tensor type, or None.
 

@@ -14,9 +14,9 @@ from troubleshoot.result import Question
 
 #: Hypotheses whose open conditions are asked for, and questions asked at most.
 _MOST_HYPOTHESES = 4
-_MOST_TRIED = 4
+_MOST_TRIED = 3
 #: Answers of one question that are tried: the usual ones come first.
-_MOST_ANSWERS = 3
+_MOST_ANSWERS = 2
 _MOST_MODELS = 4
 _MOST_QUESTIONS = 3
 
@@ -68,9 +68,9 @@ def open_facts(hypotheses: tuple[Hypothesis, ...], candidates: tuple[Candidate, 
             if package is None or package.version == "":
                 _add(found, f"package.{one.package}", _version_question(one.package), hypothesis.entry.id)
     for about in undecided:
-        ask = _default(about)
-        if ask is not None:
-            _add(found, about, ask, hypotheses[0].entry.id if hypotheses else "")
+        default = _default(about)
+        if default is not None:
+            _add(found, about, default, hypotheses[0].entry.id if hypotheses else "")
     return tuple(found.values())
 
 

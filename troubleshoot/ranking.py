@@ -66,10 +66,12 @@ class Hypothesis:
 
 #: Special entries that stand back are less likely than this; they make questions, not hypotheses.
 _FAINT = 0.02
+#: Candidates of one failure that are turned into hypotheses.
+_MOST_CANDIDATES = 8
 
 
-def rank(matches: Matches, report: Report, base: KnowledgeBase) -> tuple[Hypothesis, ...]:
-    """Return the hypotheses, best first. An empty tuple means that nothing in the base explains the report."""
+def rank(matches: Matches, report: Report, base: KnowledgeBase, most: int = 40) -> tuple[Hypothesis, ...]:
+    """Return the hypotheses, best first, about ``most`` for each failure; empty where nothing in the base explains the report."""
     standing = [one for one in matches.candidates if one.refuted_by is None]
     groups: dict[int | None, list[Candidate]] = {}
     for candidate in standing:
@@ -79,7 +81,7 @@ def rank(matches: Matches, report: Report, base: KnowledgeBase) -> tuple[Hypothe
     for place, group in groups.items():
         if place is not None and place in matches.out_of_scope:
             continue
-        for position, hypothesis in enumerate(_rank_group(group, _penalty(place, report, matches, explained), base)):
+        for position, hypothesis in enumerate(_rank_group(group, _penalty(place, report, matches, explained), base, most)):
             ranked.append((_order(place, report, hypothesis, position), hypothesis))
     ranked.sort(key=lambda item: item[0])
     return _merge_causes([hypothesis for _, hypothesis in ranked])
@@ -108,7 +110,7 @@ def _penalty(place: int | None, report: Report, matches: Matches, explained: set
     return _BESIDE_OTHER if first in matches.out_of_scope else _BESIDE_UNEXPLAINED
 
 
-def _rank_group(group: list[Candidate], penalty: float, base: KnowledgeBase) -> list[Hypothesis]:
+def _rank_group(group: list[Candidate], penalty: float, base: KnowledgeBase, most: int) -> list[Hypothesis]:
     """Rank the candidates of one failure: by the refinement tree first, then by confidence."""
     ids = {one.entry.id for one in group}
     ancestors = {one.entry.id: _ancestors(one.entry, base) for one in group}
@@ -136,9 +138,9 @@ def _rank_group(group: list[Candidate], penalty: float, base: KnowledgeBase) -> 
     )
     found: list[Hypothesis] = []
     remaining = 1.0
-    for candidate in ordered:
+    for candidate in ordered[:_MOST_CANDIDATES]:
         strength = strengths[candidate.entry.id]
-        if strength < _FAINT and found:
+        if (strength < _FAINT and found) or len(found) >= most:
             continue
         scale = min(1.0, remaining) if found else 1.0
         hypotheses = _hypotheses(candidate, strength, scale, leading[candidate.entry.id])

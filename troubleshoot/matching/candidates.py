@@ -10,7 +10,7 @@ from troubleshoot.evidence import Facts, FailureFacts
 from troubleshoot.knowledge.base import KnowledgeBase
 from troubleshoot.knowledge.index import SCOPE_OWNER
 from troubleshoot.knowledge.schema import Condition, Entry, FramePattern, MessageTemplate, WeightedCause
-from troubleshoot.knowledge.templates import facts_of, template_length
+from troubleshoot.knowledge.templates import Captured, facts_of, template_length
 from troubleshoot.matching.conditions import UNKNOWN, Context, Outcome, evaluate, frame_matches
 from troubleshoot.matching.dependencies import condition_facts
 from troubleshoot.matching.releases import affected_texts, hold_releases
@@ -25,7 +25,8 @@ class Candidate:
 
     ``where`` is "message" (in the failure's message), "traceback" (elsewhere in it), "loose" (a line outside failures) or "symptom".
     ``literal`` is how much literal text its pattern has: the longer, the more the message alone says. The outcomes are those of the entry's
-    parts; the conditions' ones are in the order of the entry, and empty for an entry that its frames or releases refute already.
+    parts; the conditions' ones are in the order of the entry, and empty for an entry that is refuted by its frames
+    or releases, or that nothing identifies.
     """
 
     entry: Entry
@@ -189,7 +190,7 @@ def _hold(
     hit, where = min(hits, key=lambda item: (_RANK[item[1]], item[0].line))
     failure = search.failures[place] if place is not None else None
     template = _template(entry, search.base.index.patterns[hit.pattern][1])
-    bindings = facts_of(hit.captured, template.roles if template else {})
+    bindings = dict(_facts_of(hit.captured, tuple(template.roles.items()) if template else ()))
     if template and template.device:
         bindings.setdefault("device.kind", template.device)
     context = Context(facts, failure, bindings, hit.line, search.said, memo if memo is not None else {}, changed, search.base.condition_reads)
@@ -200,15 +201,21 @@ def _hold(
     if affected.state is False:
         return replace(base, affected=affected)
     evidence = entry.evidence
-    return Candidate(
-        entry, place, hit, where, context, hits, base.literal,
-        frames=base.frames,
-        model=_model(entry.models, context),
-        affected=affected,
-        required=tuple(evaluate(condition, context) for condition in evidence.required),
+    required = tuple(evaluate(condition, context) for condition in evidence.required)
+    base = replace(base, model=_model(entry.models, context), affected=affected, required=required)
+    if not base.identified:
+        # Nothing more can make it speak.
+        return base
+    return replace(
+        base,
         supporting=tuple(evaluate(condition, context) for condition in evidence.supporting),
         refuting=tuple(evaluate(condition, context) for condition in evidence.refuting),
-    )  # fmt: skip
+    )
+
+
+@lru_cache(maxsize=4096)
+def _facts_of(captured: tuple[Captured, ...], roles: tuple[tuple[str, str], ...]) -> dict[str, str]:
+    return facts_of(captured, dict(roles))
 
 
 def _identifies(condition: Condition, context: Context) -> bool:

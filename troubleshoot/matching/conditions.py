@@ -86,7 +86,15 @@ def _evaluate(condition: Condition, context: Context) -> Outcome:
 def _any(conditions: tuple[Condition, ...], context: Context) -> Outcome:
     refuted: Outcome | None = None
     unknown = False
+    failure = context.failure
     for condition in conditions:
+        # Long lists of places and words are usual, and mostly none is there: look before the whole way is gone.
+        if condition.frame is not None and (failure is None or _nowhere(condition.frame, failure)):
+            if failure is None or not failure.complete:
+                unknown = True
+            else:
+                refuted = refuted or Outcome(False, f"no frame in {condition.frame}")
+            continue
         outcome = evaluate(condition, context)
         if outcome.state:
             return outcome
@@ -149,8 +157,13 @@ def _frame(pattern: FramePattern, context: Context) -> Outcome:
     return outcome
 
 
+def _nowhere(part: str, failure: FailureFacts) -> bool:
+    """Tell whether no frame's path has a part (see :func:`path_contains`)."""
+    return (f"/{part}" if "/" in part else part) not in failure.all_paths
+
+
 def _look_for_frame(pattern: FramePattern, failure: FailureFacts) -> Outcome:
-    if pattern.file is not None and (f"/{pattern.file}" if "/" in pattern.file else pattern.file) not in failure.all_paths:
+    if pattern.file is not None and _nowhere(pattern.file, failure):
         return Outcome(False, f"no frame in {pattern.file}") if failure.complete else UNKNOWN
     if pattern.code is not None and not failure.uncoded and squeezed(pattern.code) not in failure.all_code:
         return Outcome(False, f"no frame with {pattern.code}") if failure.complete else UNKNOWN

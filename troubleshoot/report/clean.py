@@ -16,8 +16,8 @@ _HEADER = "Traceback (most recent call last)"
 class CleanText:
     """Lines with their numbers.
 
-    ``streams`` names the process of each line where prefixes told, ``ranks`` the ranks of streams, ``stamped`` the lines with a time. ``cut`` is
-    True where a line was too long to be kept whole.
+    ``streams`` names the process of each line where prefixes told, ``ranks`` the ranks of streams, ``stamped`` the lines with a time.
+    ``cut`` is True where a line was too long to be kept whole.
     """
 
     def __init__(self, lines: list[str], numbers: list[int], cut: bool = False) -> None:
@@ -36,10 +36,15 @@ def _re(pattern: str, flags: int = 0) -> re.Pattern[str]:
 
 _ANSI = r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[()][A-Z0-9]|[@-Z\\^_=>78c])?"
 #: Colour codes whose escape character was lost or spelled out on the way.
-_COLOUR_REST = r"(?:\\x1b|\\u001b|\\033|\\e|\^\[|␛)\[[0-9;]{0,20}[mK]|(?<![\w\]])\[(?:[0-9]{1,2}(?:;[0-9]{1,3}){0,6})m(?![\w\]])|\[(?:0|1|22|39|49|0?;?[0-9]{1,2};?3[0-9]|3[0-9]|9[0-7])m"
+_COLOUR_REST = (
+    r"(?:\\x1b|\\u001b|\\033|\\e|\^\[|␛)\[[0-9;]{0,20}[mK]"
+    r"|(?<![\w\]])\[(?:[0-9]{1,2}(?:;[0-9]{1,3}){0,6})m(?![\w\]])"
+    r"|\[(?:0|1|22|39|49|0?;?[0-9]{1,2};?3[0-9]|3[0-9]|9[0-7])m"
+)
 _TAGS = r"</?(?:details|summary|pre|code|br|p|span|div|blockquote|tt|samp|kbd|font|b|strong|em|i)(?:\s[^<>\n]{0,300})?/?>"
 _ENTITIES = {
-    "gt": ">", "lt": "<", "amp": "&", "quot": '"', "apos": "'", "nbsp": " ", "ldquo": '"', "rdquo": '"', "lsquo": "'", "rsquo": "'", "hellip": "…",
+    "gt": ">", "lt": "<", "amp": "&", "quot": '"', "apos": "'", "nbsp": " ", "ldquo": '"', "rdquo": '"', "lsquo": "'", "rsquo": "'",
+    "hellip": "…",
 }  # fmt: skip
 
 
@@ -215,7 +220,8 @@ def _split_joined(line: str) -> list[str]:
         return [line[:at], line[at:]]
     head, tail = (line[:at], line[at:]) if at >= 0 else ("", line)
     tail = _re(
-        r"\s*(During handling of the above exception, another exception occurred:|The above exception was the direct cause of the following exception:)\s*"
+        r"\s*(During handling of the above exception, another exception occurred:"
+        r"|The above exception was the direct cause of the following exception:)\s*"
     ).sub(r"\n\1\n", tail)
     tail = _re(r"\s+(?=Traceback \(most recent call last\):)").sub("\n", tail)
     tail = _re(r'\s*(?=File "[^"\n]{1,4096}", line \d)').sub("\n  ", tail)

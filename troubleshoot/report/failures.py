@@ -15,8 +15,10 @@ _BLANKS = re.compile(r"\s+")
 
 #: Raised because another process of the job is gone, whatever else the report holds.
 _VICTIM_WORDS = (
-    "Connection closed by peer", "Connection reset by peer", "Watchdog caught collective operation timeout", "ncclRemoteError", "remote process exited",
-    "NCCL communicator was aborted", "To avoid data inconsistency", "Stop_waiting response is expected", "failed to recv, got 0 bytes", "Broken pipe",
+    "Connection closed by peer", "Connection reset by peer", "Watchdog caught collective operation timeout", "ncclRemoteError",
+    "remote process exited",
+    "NCCL communicator was aborted", "To avoid data inconsistency", "Stop_waiting response is expected", "failed to recv, got 0 bytes",
+    "Broken pipe",
     "Application timeout caused pair closure", "Some NCCL operations have failed or timed out",
 )  # fmt: skip
 _VICTIM_TYPES = frozenset(("SignalException",))
@@ -34,7 +36,8 @@ _SECONDARY_TYPES = frozenset(
     )
 )
 _SECONDARY_WORDS = (
-    "DataLoader worker (pid", "is killed by signal", "exited unexpectedly", "Timed out waiting", "Socket Timeout", "Connection refused", "wait timeout after", "Gloo connectFullMesh failed",
+    "DataLoader worker (pid", "is killed by signal", "exited unexpectedly", "Timed out waiting", "Socket Timeout", "Connection refused",
+    "wait timeout after", "Gloo connectFullMesh failed",
 )  # fmt: skip
 _LAUNCHER_TYPES = frozenset(("ChildFailedError",))
 _LAUNCHER_FRAMES = (

@@ -29,7 +29,8 @@ CONTEXT_LINE = "During handling of the above exception"
 
 #: Words of lines by which a launcher or a batch system tells that something of it ended.
 LAUNCHER_LINES = (
-    "srun: error:", "exits with return code", "mpirun has detected", "mpirun detected that", "Primary job  terminated normally", "prterun detected",
+    "srun: error:", "exits with return code", "mpirun has detected", "mpirun detected that", "Primary job  terminated normally",
+    "prterun detected",
     "slurmstepd: error:", "BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES",
 )  # fmt: skip
 

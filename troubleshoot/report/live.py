@@ -21,8 +21,8 @@ _FRAMES_WALKED = 100_000
 def report_from_exception(exc: BaseException) -> Report:
     """Read a live exception with its causes, contexts and group members.
 
-    Nothing of the user's is called but ``str(exc)``, which is guarded; source lines come from :mod:`linecache`. The report's lines are those
-    that Python would print.
+    Nothing of the user's is called but ``str(exc)``, which is guarded; source lines come from :mod:`linecache`. The report's lines are
+    those that Python would print.
     """
     lines: list[str] = []
     exceptions: list[RaisedException] = []

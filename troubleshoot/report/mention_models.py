@@ -22,7 +22,8 @@ _GPUS: tuple[tuple[frozenset[str], str], ...] = (
             "t4 p4 p40 p100 k80 k40 m40 m60 v100 v100s a2 a10 a10g a16 a30 a40 a100 a800 h20 h100 h200 h800 gh200 b100 b200 "
             "b300 gb10 gb200 gb300 l4 l20 l40 l40s".split()
         ),
-        r"(?:nvidia[ -]{1,2})?(?:tesla[ -]{1,2})?(?:t4|p(?:4|40|100)|k[48]0|m[46]0|v100s?|a(?:2|10g?|16|30|40|100|800)|[hb](?:20|100|200|300|800)"
+        r"(?:nvidia[ -]{1,2})?(?:tesla[ -]{1,2})?(?:t4|p(?:4|40|100)|k[48]0|m[46]0|v100s?|a(?:2|10g?|16|30|40|100|800)"
+        r"|[hb](?:20|100|200|300|800)"
         rf"|g[hb](?:10|200|300)|l(?:4|20|40s?)){_SUFFIX}(?![\w.%])",
     ),
     (frozenset(("tesla",)), r"(?:nvidia[ -]{1,2})?tesla[ -]{1,2}[a-z]\d{1,3}\w?" + _SUFFIX),
@@ -48,7 +49,8 @@ _GPUS: tuple[tuple[frozenset[str], str], ...] = (
                 "mi355",
             )
         ),
-        r"(?:amd[ -])?(?:(?:instinct[ -])?mi\d{2,3}[ax]?|radeon[ -](?:rx[ -])?(?:pro[ -])?w?\d{3,4}(?:[ -]?xtx?|\w{1,3})?|rx[ -]?\d{4}(?:[ -]?xtx?)?)(?!\w)",
+        r"(?:amd[ -])?(?:(?:instinct[ -])?mi\d{2,3}[ax]?"
+        r"|radeon[ -](?:rx[ -])?(?:pro[ -])?w?\d{3,4}(?:[ -]?xtx?|\w{1,3})?|rx[ -]?\d{4}(?:[ -]?xtx?)?)(?!\w)",
     ),
     (frozenset(("m1", "m2", "m3", "m4", "m5", "silicon")), r"(?:apple[ -])?m[1-5](?: (?:pro|max|ultra))?(?![\w.-])|apple silicon"),
     (frozenset(("jetson", "dgx")), r"jetson[ -](?:agx[ -])?(?:orin|xavier|nano|thor)(?:[ -](?:nano|nx))?|dgx spark"),
@@ -57,7 +59,8 @@ _GPUS: tuple[tuple[frozenset[str], str], ...] = (
 )
 #: Cards that people call by their number alone; the number needs a suffix, or a word for a card beside it.
 _BARE = (
-    r"(?<![\w.,$#:/-])(?<!tx )(?<!geforce )((?:1050|1060|1070|1080|1650|1660|2060|2070|2080|3050|3060|3070|3080|3090|4060|4070|4080|4090|5060|5070|5080|5090)"
+    r"(?<![\w.,$#:/-])(?<!tx )(?<!geforce )"
+    r"((?:10[5-8]0|16[56]0|20[678]0|30[5-9]0|40[6-9]0|50[6-9]0)"
     r"(?:[ -]?(?:ti|super)(?:[ -]super)?|(?= gpus?\b| card| laptop|显卡|卡)))(?!\w)"
 )
 _BARE_WORDS = frozenset(("ti", "super", "gpu", "gpus", "card", "laptop"))
@@ -70,7 +73,8 @@ _NOT_ORGS = frozenset(
     "linux application text image audio video multipart self conda pip cuda pytorch envs".split()
 )
 _FILE_ENDS = (
-    ".py", ".so", ".cpp", ".h", ".json", ".txt", ".md", ".cu", ".cuh", ".yaml", ".yml", ".sh", ".ipynb", ".whl", ".log", ".dll", ".pyd", ".html", ".toml",
+    ".py", ".so", ".cpp", ".h", ".json", ".txt", ".md", ".cu", ".cuh", ".yaml", ".yml", ".sh", ".ipynb", ".whl", ".log", ".dll", ".pyd",
+    ".html", ".toml",
     ".pt", ".pth", ".bin", ".safetensors", ".ckpt", ".gguf",
 )  # fmt: skip
 _HUB = (
@@ -89,7 +93,8 @@ _CLASS = (
     r"|[a-z0-9]Pipeline|Img2ImgPipeline|XLPipeline|WithProjection)|[A-Z][a-z]\w{1,20}[a-z0-9]Model)(?!\w)"
 )
 _GENERIC = frozenset(
-    "DiffusionPipeline TextGenerationPipeline BaseModel PeftModel StableModel MyModel ToyModel TestModel SimpleModel TheModel YourModel".split()
+    "DiffusionPipeline TextGenerationPipeline BaseModel PeftModel StableModel "
+    "MyModel ToyModel TestModel SimpleModel TheModel YourModel".split()
 )
 
 _ENDING = (

@@ -20,7 +20,8 @@ PACKAGES: dict[str, str] = {
         "controlnet-aux compel invisible-watermark"
     ).split()
 } | {
-    "pytorch": "torch", "py-torch": "torch", "flash attention": "flash-attn", "flash-attention": "flash-attn", "flashattention": "flash-attn",
+    "pytorch": "torch", "py-torch": "torch", "flash attention": "flash-attn", "flash-attention": "flash-attn",
+    "flashattention": "flash-attn",
     "flash-attn 2": "flash-attn", "open-clip": "open-clip-torch", "ipex": "intel-extension-for-pytorch", "hf transformers": "transformers",
     "transformer engine": "transformer-engine", "pytorch lightning": "pytorch-lightning", "nvidia-apex": "apex",
     "hub": "huggingface-hub", "quanto": "optimum-quanto", "huggingface hub": "huggingface-hub", "awq": "autoawq",
@@ -29,11 +30,15 @@ del PACKAGES["hub"], PACKAGES["awq"]
 
 #: Import names that differ from the distribution's.
 IMPORTS: dict[str, str] = {
-    "flash_attn": "flash-attn", "pytorch_lightning": "pytorch-lightning", "sentence_transformers": "sentence-transformers", "auto_gptq": "auto-gptq",
-    "awq": "autoawq", "huggingface_hub": "huggingface-hub", "open_clip": "open-clip-torch", "whisper": "openai-whisper", "faster_whisper": "faster-whisper",
+    "flash_attn": "flash-attn", "pytorch_lightning": "pytorch-lightning", "sentence_transformers": "sentence-transformers",
+    "auto_gptq": "auto-gptq",
+    "awq": "autoawq", "huggingface_hub": "huggingface-hub", "open_clip": "open-clip-torch", "whisper": "openai-whisper",
+    "faster_whisper": "faster-whisper",
     "k_diffusion": "k-diffusion", "transformer_engine": "transformer-engine", "mamba_ssm": "mamba-ssm", "causal_conv1d": "causal-conv1d",
-    "intel_extension_for_pytorch": "intel-extension-for-pytorch", "torch_npu": "torch-npu", "torch_xla": "torch-xla", "torch_directml": "torch-directml",
-    "torch_geometric": "torch-geometric", "quanto": "optimum-quanto", "compressed_tensors": "compressed-tensors", "liger_kernel": "liger-kernel",
+    "intel_extension_for_pytorch": "intel-extension-for-pytorch", "torch_npu": "torch-npu", "torch_xla": "torch-xla",
+    "torch_directml": "torch-directml",
+    "torch_geometric": "torch-geometric", "quanto": "optimum-quanto", "compressed_tensors": "compressed-tensors",
+    "liger_kernel": "liger-kernel",
 }  # fmt: skip
 
 #: Words (lower case, from the token pattern of ``mentions``) that begin the name of an accelerator.

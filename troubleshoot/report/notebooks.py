@@ -13,7 +13,8 @@ _HEADER = re.compile(r"([A-Za-z_][\w.]*)\s{2,}Traceback \(most recent call last\
 _FILE = re.compile(r"File (\S.*?):(\d{1,7})(?:, in (.*))?$")
 _CELL = re.compile(r"((?:Cell|Input) In ?\[\d+\]|In ?\[\d+\])(?:, line (\d{1,7}))?(?:, in (.*))?$")
 _INPUT = re.compile(
-    r"(<ipython-input-[^>\s]{1,80}>|\[?(?:[A-Za-z]:|~|/|\.{1,3}[/\\])[^\n\t]*?(?:\]\([^()\s]{0,300}\))?) in (<[^>]{1,60}>|[\w.<>]{1,200})(?:\((.*)\))?$"
+    r"(<ipython-input-[^>\s]{1,80}>|\[?(?:[A-Za-z]:|~|/|\.{1,3}[/\\])[^\n\t]*?(?:\]\([^()\s]{0,300}\))?)"
+    r" in (<[^>]{1,60}>|[\w.<>]{1,200})(?:\((.*)\))?$"
 )
 _LINK = re.compile(r"\[([^\]]{1,1000})\]\([^()\s]{0,300}\)$")
 _ARROW = re.compile(r"-{1,12}> ?(\d{1,7})(?:\s(.*))?$")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import pairwise
 
 _MARK = 'File "'
 _FRAME = re.compile(r'File "[^"\n]{1,4096}", line \d')
@@ -45,7 +46,10 @@ def _part() -> re.Pattern[str]:
 
 
 def strip_prefixes(lines: list[str]) -> tuple[list[str], list[str], dict[str, int], list[bool] | None] | None:
-    """Return (lines without prefixes, stream of each line, rank of each stream that has one, which lines have a time), or None where there are no prefixes."""
+    """Return (lines without prefixes, stream of each line, rank of each stream that has one, which lines have a time).
+
+    None where there are no prefixes.
+    """
     anchors = _anchors(lines)
     if anchors is None:
         return None
@@ -212,5 +216,5 @@ def _counts_up(lines: list[str], pattern: re.Pattern[str]) -> bool:
             digits = re.search(r"\d+", match[0])
             if digits:
                 values.append(int(digits[0][:9]))
-    steps = sum(1 for one, other in zip(values, values[1:], strict=False) if other == one + 1)
+    steps = sum(1 for one, other in pairwise(values) if other == one + 1)
     return len(values) >= 3 and steps * 10 >= 8 * (len(values) - 1)

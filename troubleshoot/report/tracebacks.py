@@ -14,7 +14,8 @@ _LOOKAHEAD = 10
 _FRAMES_KEPT = 1000
 
 _MESSAGE_GOES_ON = (
-    "from user code:", "Set TORCH", "You can suppress", "For debugging", "CUDA kernel errors", "Compile with `TORCH", "The above operation failed",
+    "from user code:", "Set TORCH", "You can suppress", "For debugging", "CUDA kernel errors", "Compile with `TORCH",
+    "The above operation failed",
     "For more details about", "Search for `", "Explanation:", "Hint:", "Developer debug context:", "Note:", "note:",
 )  # fmt: skip
 
