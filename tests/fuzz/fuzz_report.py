@@ -3,7 +3,8 @@
     python tests/fuzz/fuzz_report.py [RUNS]            a random mixture of pieces of real reports, 20,000 times
     python tests/fuzz/fuzz_report.py -atheris [ARGS]   coverage-guided, where atheris is installed; ARGS are libFuzzer's
 
-Each text must be read without an exception into a consistent report, and within a second; the text that is not is written to ``crash-report.txt``.
+Each text must be read without an exception into a consistent report, and within a second; the one that is not is written to
+``crash-report.txt``.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[2])]
 
-from report_pieces import PIECES, check
+from report_pieces import PIECES, check  # noqa: E402
 
 _SECONDS = 1.0
 

@@ -21,10 +21,15 @@ def interpreter(version: str) -> str | None:
     """A Python of this version that really starts (a shim may not), or None."""
     if sys.version_info[:2] == tuple(int(part) for part in version.split(".")):
         return sys.executable
-    candidates = [shutil.which(f"python{version}"), *sorted(str(path) for path in (Path.home() / ".pyenv/versions").glob(f"{version}.*/bin/python"))]
+    candidates = [
+        shutil.which(f"python{version}"),
+        *sorted(str(path) for path in (Path.home() / ".pyenv/versions").glob(f"{version}.*/bin/python")),
+    ]
     for candidate in candidates:
         if candidate:
-            asked = subprocess.run([candidate, "-c", "import sys; print(sys.version_info[:2])"], capture_output=True, text=True, check=False)
+            asked = subprocess.run(
+                [candidate, "-c", "import sys; print(sys.version_info[:2])"], capture_output=True, text=True, check=False
+            )
             if asked.stdout.strip() == str(tuple(int(part) for part in version.split("."))):
                 return candidate
     return None
@@ -42,7 +47,7 @@ def run(version: str, program: str, directory: Path, **environment: str) -> Repo
     return read_report(done.stderr)
 
 
-CHAIN = '''\
+CHAIN = """\
 def low(value):
     return {}[
         value
@@ -61,7 +66,7 @@ def high():
         raise ValueError("while handling")
 
 high()
-'''
+"""
 
 GROUPS = """\
 def fail(kind, text):
@@ -82,7 +87,11 @@ def test_a_chain_is_read_in_the_order_in_which_it_was_raised(version: str, colou
     report = run(version, CHAIN, tmp_path, FORCE_COLOR=colours if colours == "1" else "", PYTHON_COLORS=colours)
     (failure,) = report.failures
     first, second, third = failure.exceptions
-    assert [(one.type, one.link) for one in failure.exceptions] == [("KeyError", None), ("RuntimeError", "cause"), ("ValueError", "context")]
+    assert [(one.type, one.link) for one in failure.exceptions] == [
+        ("KeyError", None),
+        ("RuntimeError", "cause"),
+        ("ValueError", "context"),
+    ]
     assert second.message == "expected scalar type Half but found Float\n  and a second line"
     assert [frame.function for frame in first.frames] == ["middle", "low"]
     assert [frame.function for frame in third.frames] == ["<module>", "high"]
@@ -130,9 +139,17 @@ def test_members_of_a_group_come_before_the_group(version: str, tmp_path: Path) 
     ("program", "kind", "message"),
     [
         ("raise KeyboardInterrupt", "KeyboardInterrupt", ""),
-        ("class NansException(Exception): pass\nraise NansException('A tensor with NaNs was produced')", "NansException", "A tensor with NaNs was produced"),
+        (
+            "class NansException(Exception): pass\nraise NansException('A tensor with NaNs was produced')",
+            "NansException",
+            "A tensor with NaNs was produced",
+        ),
         ("class Odd(Exception): pass\nraise Odd('x')", "Odd", "x"),
-        ("import subprocess\nsubprocess.run(['false'], check=True)", "subprocess.CalledProcessError", "Command '['false']' returned non-zero exit status 1."),
+        (
+            "import subprocess\nsubprocess.run(['false'], check=True)",
+            "subprocess.CalledProcessError",
+            "Command '['false']' returned non-zero exit status 1.",
+        ),
         ("import json\njson.loads('{')", "json.decoder.JSONDecodeError", None),
         ("import warnings\nwarnings.simplefilter('error')\nwarnings.warn('x')", "UserWarning", "x"),
         ("eval('1 +')", "SyntaxError", None),

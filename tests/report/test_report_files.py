@@ -14,7 +14,10 @@ from hypothesis import strategies as st
 from troubleshoot.errors import InputError
 from troubleshoot.report import read_report, read_report_file
 
-FAILURE = 'Traceback (most recent call last):\n  File "train.py", line 7, in step\n    loss.backward()\nRuntimeError: expected scalar type Half but found Float\n'
+FAILURE = (
+    'Traceback (most recent call last):\n  File "train.py", line 7, in step\n    loss.backward()\n'
+    'RuntimeError: expected scalar type Half but found Float\n'
+)
 NOISE = "2024-05-01 12:00:00,123 INFO trainer: step 12345 loss 0.512 lr 1e-4\n"
 
 

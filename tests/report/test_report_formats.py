@@ -6,14 +6,14 @@ import pytest
 
 from troubleshoot.report import Failure, read_report
 
-FRAMES = '''\
+FRAMES = """\
   File "/home/u/train.py", line 10, in <module>
     main()
   File "/opt/conda/lib/python3.10/site-packages/transformers/models/t5/modeling_t5.py", line 321, in forward
     hidden_states = self.wo(hidden_states)
   File "/opt/conda/lib/python3.10/site-packages/torch/nn/modules/linear.py", line 114, in forward
     return F.linear(input, self.weight, self.bias)
-'''
+"""
 ERROR = "RuntimeError: expected scalar type Float but found Half\n"
 WHOLE = "Traceback (most recent call last):\n" + FRAMES + ERROR
 
@@ -49,7 +49,11 @@ def test_the_place_is_the_deepest_of_each_kind() -> None:
         ("torch/nn/functional.py", None, None),
         ("/home/me/transformers/src/transformers/trainer.py", None, "transformers/trainer.py:7"),
         ("/home/me/transformers/examples/pytorch/run_glue.py", "/home/me/transformers/examples/pytorch/run_glue.py:7", None),
-        ("/root/.cache/huggingface/modules/transformers_modules/org/model/modeling_x.py", None, "transformers_modules/org/model/modeling_x.py:7"),
+        (
+            "/root/.cache/huggingface/modules/transformers_modules/org/model/modeling_x.py",
+            None,
+            "transformers_modules/org/model/modeling_x.py:7",
+        ),
         ("/usr/local/bin/torchrun", None, None),
         ("/tmp/torchinductor_me/ab/cabc.py", None, None),
         ("/opt/pytorch/torch/nn/modules/linear.py", None, None),
@@ -135,13 +139,25 @@ def test_other_lines_are_no_failures(line: str) -> None:
 
 def test_a_message_told_twice_is_one_failure() -> None:
     """A title, a log line and the traceback all say the same."""
-    text = f"RuntimeError: expected scalar type Float but found Half\n\nI get:\n\n{WHOLE}\nERROR: expected scalar type Float but found Half\n"
+    text = (
+        f"RuntimeError: expected scalar type Float but found Half\n\nI get:\n\n{WHOLE}\nERROR: expected scalar type Float but found Half\n"
+    )
     assert len(only(text).frames) == 3
 
 
 def test_prose_after_a_message_does_not_belong_to_it() -> None:
     """A blank line, a fence, a prompt or a log line ends a message."""
-    for after in ("\nThanks", "```\nThanks", "$ nvidia-smi", ">>> x", "100%|###| 3/3 [00:01<00:00, 1.1it/s]", "INFO: done", "[INFO] done", "*** Done", "In [4]: "):
+    for after in (
+        "\nThanks",
+        "```\nThanks",
+        "$ nvidia-smi",
+        ">>> x",
+        "100%|###| 3/3 [00:01<00:00, 1.1it/s]",
+        "INFO: done",
+        "[INFO] done",
+        "*** Done",
+        "In [4]: ",
+    ):
         assert only(f"{WHOLE}{after}\n").root.message == "expected scalar type Float but found Half"
 
 
@@ -152,7 +168,14 @@ def test_the_note_on_asynchronous_errors_belongs_to_the_message() -> None:
         "For debugging consider passing CUDA_LAUNCH_BLOCKING=1.\nCompile with `TORCH_USE_CUDA_DSA` to enable device-side assertions.\n"
     )
     for gap in ("", "\n"):
-        failure = only("Traceback (most recent call last):\n" + FRAMES + "RuntimeError: CUDA error: device-side assert triggered\n" + gap + note + "\nbye\n")
+        failure = only(
+            "Traceback (most recent call last):\n"
+            + FRAMES
+            + "RuntimeError: CUDA error: device-side assert triggered\n"
+            + gap
+            + note
+            + "\nbye\n"
+        )
         assert failure.root.message.startswith("CUDA error: device-side assert triggered")
         assert failure.root.message.endswith("device-side assertions.")
 
@@ -198,7 +221,8 @@ def test_classic_notebooks_name_the_file_before_the_function() -> None:
         "---------------------------------------------------------------------------\n"
         "RuntimeError                              Traceback (most recent call last)\n"
         "<ipython-input-5-1f2e> in <module>()\n      1 x = 1\n----> 2 model(x)\n\n2 frames\n"
-        "[/usr/local/lib/python3.10/dist-packages/torch/nn/modules/module.py](https://localhost:8080/#) in _call_impl(self, *args, **kwargs)\n"
+        "[/usr/local/lib/python3.10/dist-packages/torch/nn/modules/module.py](https://localhost:8080/#) in"
+        " _call_impl(self, *args, **kwargs)\n"
         "   1500         if not x:\n-> 1501             return forward_call(*args, **kwargs)\n   1502         # Do not call functions\n\n"
         "/usr/local/lib/python3.10/dist-packages/torch/nn/modules/linear.py in forward(self, input)\n"
         "    113     def forward(self, input):\n--> 114         return F.linear(input, self.weight, self.bias)\n\n" + ERROR
@@ -226,7 +250,8 @@ def test_native_crashes_have_the_class_and_what_it_says() -> None:
         "terminate called after throwing an instance of 'c10::Error'\n  what():  CUDA error: an illegal memory access was encountered\n"
         "CUDA kernel errors might be asynchronously reported\n"
         "Exception raised from c10_cuda_check_implementation at ../c10/cuda/CUDAException.cpp:44 (most recent call first):\n"
-        "frame #0: c10::Error::Error(c10::SourceLocation, std::string) + 0x57 (0x7f in /x/libc10.so)\nframe #1: <unknown function> + 0x1 (0x7f in /x/half_T4.so)\n"
+        "frame #0: c10::Error::Error(c10::SourceLocation, std::string) + 0x57 (0x7f in /x/libc10.so)\n"
+        "frame #1: <unknown function> + 0x1 (0x7f in /x/half_T4.so)\n"
     )
     failure = only(text)
     assert failure.root.type == "c10::Error"

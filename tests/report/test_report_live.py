@@ -68,7 +68,7 @@ def test_a_cycle_of_contexts_ends() -> None:
 def test_the_members_of_groups_come_first() -> None:
     """The group of the standard library, and one that only looks like it (the backport)."""
 
-    class ExceptionGroup(Exception):  # noqa: A001, N818
+    class ExceptionGroup(Exception):  # noqa: N818
         def __init__(self, message: str, exceptions: list[BaseException]) -> None:
             super().__init__(message)
             self.exceptions = tuple(exceptions)
@@ -118,7 +118,7 @@ def test_a_traceback_of_fifty_thousand_frames_is_bounded() -> None:
     assert failure.frames[-1].code == 'raise RuntimeError("bottom")'
 
 
-class Hostile(Exception):
+class Hostile(Exception):  # noqa: N818
     def __str__(self) -> str:
         raise SystemError("no text")
 

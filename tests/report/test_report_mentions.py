@@ -21,7 +21,7 @@ def said(text: str, kind: str) -> list[tuple[str, str]]:
         ("PyTorch version: 2.5.0.dev20240901+cu124", "torch", "2.5.0.dev20240901+cu124"),
         ("[pip3] torch==2.1.0", "torch", "2.1.0"),
         ("torch                     2.1.0+cu118", "torch", "2.1.0+cu118"),
-        ("torch = \"2.3.0\"", "torch", "2.3.0"),
+        ('torch = "2.3.0"', "torch", "2.3.0"),
         ("'torch': '2.3.0'", "torch", "2.3.0"),
         ("torch-2.3.0", "torch", "2.3.0"),
         ("pytorch=2.1.0=py3.10_cuda12.1", "torch", "2.1.0"),
@@ -42,13 +42,15 @@ def said(text: str, kind: str) -> list[tuple[str, str]]:
         ("my_own.thing==1.0", "my-own-thing", "1.0"),
         ("Successfully installed tokenizers-0.19.1 transformers-4.41.0", "transformers", "4.41.0"),
     ],
-)  # fmt: skip
+)
 def test_versions_are_read_in_every_spelling(text: str, name: str, version: str) -> None:
     """Prose, requirements, lists, dumps, in several languages."""
     assert (name, version) in said(text, "package")
 
 
-@pytest.mark.parametrize("text", ["torch>=2.0", "pytorch/pytorch:2.1.0", "/usr/torch/1.2/x", "torchx 1.2", "transformers is 3.5 times faster"])
+@pytest.mark.parametrize(
+    "text", ["torch>=2.0", "pytorch/pytorch:2.1.0", "/usr/torch/1.2/x", "torchx 1.2", "transformers is 3.5 times faster"]
+)
 def test_what_is_no_version_is_left(text: str) -> None:
     """Requirements, images, paths and other packages."""
     assert [one for one in said(text, "package") if one[0] == "torch"] == []
@@ -57,9 +59,15 @@ def test_what_is_no_version_is_left(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "name"),
-    [("xformers is not installed", "xformers"), ("- PEFT version: not installed", "peft"), ("ModuleNotFoundError: No module named 'apex'", "apex"), ("without xformers", "xformers"),
-     ("- `Accelerate` version: not found", "accelerate"), ("bitsandbytes 未安装", "bitsandbytes")],
-)  # fmt: skip
+    [
+        ("xformers is not installed", "xformers"),
+        ("- PEFT version: not installed", "peft"),
+        ("ModuleNotFoundError: No module named 'apex'", "apex"),
+        ("without xformers", "xformers"),
+        ("- `Accelerate` version: not found", "accelerate"),
+        ("bitsandbytes 未安装", "bitsandbytes"),
+    ],
+)
 def test_absence_is_stated(text: str, name: str) -> None:
     """A package that is said not to be there."""
     assert (name, "absent") in said(text, "package")
@@ -72,10 +80,52 @@ def test_imports_show_presence() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["Tesla T4", "T4", "V100", "V100-SXM2-32GB", "A100", "NVIDIA A100-SXM4-80GB", "A100 80GB", "NVIDIA H100 80GB", "GeForce RTX 2080 Ti", "RTX 2080 Ti", "RTX2080Ti", "RTX 3090", "1050Ti", "GTX 1660",
-     "GTX 1660 Ti", "GTX 1080 Ti", "P100", "Tesla P100-PCIE-16GB", "K80", "Titan X", "TITAN RTX", "MI250", "MI300X", "M1", "M2 Max", "Jetson Orin", "Jetson AGX Xavier", "Quadro RTX 8000", "L4", "L40S", "A10G",
-     "RTX A6000", "B200", "GB10", "910B", "Ascend 910B3", "H20", "RTX 4090 Laptop GPU", "Radeon RX 7900 XTX", "RX 7900 XTX", "Arc A770", "DGX Spark", "RTX PRO 6000"],
-)  # fmt: skip
+    [
+        "Tesla T4",
+        "T4",
+        "V100",
+        "V100-SXM2-32GB",
+        "A100",
+        "NVIDIA A100-SXM4-80GB",
+        "A100 80GB",
+        "NVIDIA H100 80GB",
+        "GeForce RTX 2080 Ti",
+        "RTX 2080 Ti",
+        "RTX2080Ti",
+        "RTX 3090",
+        "1050Ti",
+        "GTX 1660",
+        "GTX 1660 Ti",
+        "GTX 1080 Ti",
+        "P100",
+        "Tesla P100-PCIE-16GB",
+        "K80",
+        "Titan X",
+        "TITAN RTX",
+        "MI250",
+        "MI300X",
+        "M1",
+        "M2 Max",
+        "Jetson Orin",
+        "Jetson AGX Xavier",
+        "Quadro RTX 8000",
+        "L4",
+        "L40S",
+        "A10G",
+        "RTX A6000",
+        "B200",
+        "GB10",
+        "910B",
+        "Ascend 910B3",
+        "H20",
+        "RTX 4090 Laptop GPU",
+        "Radeon RX 7900 XTX",
+        "RX 7900 XTX",
+        "Arc A770",
+        "DGX Spark",
+        "RTX PRO 6000",
+    ],
+)
 def test_accelerators_are_recognised(name: str) -> None:
     """As people write them."""
     found = [value for _, value in said(f"My card: {name}, it fails.", "gpu")]
@@ -84,7 +134,9 @@ def test_accelerators_are_recognised(name: str) -> None:
     assert any(value.lower() in (name.lower(), f"nvidia {name}".lower()) for value in found), found
 
 
-@pytest.mark.parametrize("text", ["File T4.py", "a step of 3090 items", "layer m1.weight", "P4ssword", "v100.py", "ids 1080, 2080", "model_t4", "L4-norm.x/y"])
+@pytest.mark.parametrize(
+    "text", ["File T4.py", "a step of 3090 items", "layer m1.weight", "P4ssword", "v100.py", "ids 1080, 2080", "model_t4", "L4-norm.x/y"]
+)
 def test_other_words_are_no_accelerators(text: str) -> None:
     """Numbers, files and names that only look like one."""
     assert [value for _, value in said(text + "\nsee gtx", "gpu")] in ([], ["L4"])
@@ -99,11 +151,30 @@ def test_capabilities_are_read() -> None:
 
 @pytest.mark.parametrize(
     ("text", "dtype"),
-    [("torch_dtype=torch.float16", "float16"), ('dtype="bfloat16"', "bfloat16"), ("--dtype half", "float16"), ("--fp16", "float16"), ("fp16: true", "float16"), ("bf16=True", "bfloat16"),
-     ("mixed_precision: bf16", "bfloat16"), ("--mixed_precision=fp16", "float16"), ("--precision full", "float32"), ("--no-half", "float32"), ("precision='bf16-mixed'", "bfloat16"),
-     ("model.half()", "float16"), ("model.bfloat16()", "bfloat16"), ("pipe.to('cuda', torch.float16)", "float16"), ("I load the model in fp16", "float16"), ("running in half precision", "float16"),
-     ("用fp16推理", "float16"), ("bnb_4bit_compute_dtype=torch.bfloat16", "bfloat16"), ('{"fp16": {"enabled": true}}', "float16"), ("--force-fp16", "float16"), ("--bf16-unet", "bfloat16")],
-)  # fmt: skip
+    [
+        ("torch_dtype=torch.float16", "float16"),
+        ('dtype="bfloat16"', "bfloat16"),
+        ("--dtype half", "float16"),
+        ("--fp16", "float16"),
+        ("fp16: true", "float16"),
+        ("bf16=True", "bfloat16"),
+        ("mixed_precision: bf16", "bfloat16"),
+        ("--mixed_precision=fp16", "float16"),
+        ("--precision full", "float32"),
+        ("--no-half", "float32"),
+        ("precision='bf16-mixed'", "bfloat16"),
+        ("model.half()", "float16"),
+        ("model.bfloat16()", "bfloat16"),
+        ("pipe.to('cuda', torch.float16)", "float16"),
+        ("I load the model in fp16", "float16"),
+        ("running in half precision", "float16"),
+        ("用fp16推理", "float16"),
+        ("bnb_4bit_compute_dtype=torch.bfloat16", "bfloat16"),
+        ('{"fp16": {"enabled": true}}', "float16"),
+        ("--force-fp16", "float16"),
+        ("--bf16-unet", "bfloat16"),
+    ],
+)
 def test_requested_dtypes(text: str, dtype: str) -> None:
     """Options, code, configuration, prose."""
     assert ("requested", dtype) in said(text, "dtype")
@@ -117,7 +188,10 @@ def test_what_was_not_asked_for(text: str) -> None:
 
 def test_an_error_message_mentions_no_dtype_or_device() -> None:
     """Its dtypes are the error's, not what someone chose."""
-    report = read_report('Traceback (most recent call last):\n  File "x.py", line 1, in <module>\n    f()\nRuntimeError: expected cuda fp16 but found cpu float32\n')
+    report = read_report(
+        'Traceback (most recent call last):\n  File "x.py", line 1, in <module>\n    f()\n'
+        'RuntimeError: expected cuda fp16 but found cpu float32\n'
+    )
     assert [one for one in report.mentions if one.name == "mentioned"] == []
 
 
@@ -131,18 +205,42 @@ def test_source_of_libraries_asks_for_nothing() -> None:
 
 @pytest.mark.parametrize(
     ("text", "model"),
-    [("Salesforce/blip2-opt-2.7b", "Salesforce/blip2-opt-2.7b"), ("https://huggingface.co/Qwen/Qwen2.5-7B-Instruct", "Qwen/Qwen2.5-7B-Instruct"), ("'stabilityai/stable-diffusion-xl-base-1.0'",
-     "stabilityai/stable-diffusion-xl-base-1.0"), ("Blip2ForConditionalGeneration", "Blip2ForConditionalGeneration"), ("T5EncoderModel", "T5EncoderModel"), ("FluxPipeline", "FluxPipeline"),
-     ("Qwen2-VL", "Qwen2-VL"), ("whisper large-v3", "whisper large-v3"), ("SDXL", "SDXL"), ("Flux", "Flux"), ("Llama 3.1 8B", "Llama 3.1 8B"), ("stable diffusion 1.5", "stable diffusion 1.5"), ("opt-1.3b", "opt-1.3b"),
-     ("StableDiffusionXLPipeline", "StableDiffusionXLPipeline"), ("AutoencoderKL", "AutoencoderKL")],
-)  # fmt: skip
+    [
+        ("Salesforce/blip2-opt-2.7b", "Salesforce/blip2-opt-2.7b"),
+        ("https://huggingface.co/Qwen/Qwen2.5-7B-Instruct", "Qwen/Qwen2.5-7B-Instruct"),
+        ("'stabilityai/stable-diffusion-xl-base-1.0'", "stabilityai/stable-diffusion-xl-base-1.0"),
+        ("Blip2ForConditionalGeneration", "Blip2ForConditionalGeneration"),
+        ("T5EncoderModel", "T5EncoderModel"),
+        ("FluxPipeline", "FluxPipeline"),
+        ("Qwen2-VL", "Qwen2-VL"),
+        ("whisper large-v3", "whisper large-v3"),
+        ("SDXL", "SDXL"),
+        ("Flux", "Flux"),
+        ("Llama 3.1 8B", "Llama 3.1 8B"),
+        ("stable diffusion 1.5", "stable diffusion 1.5"),
+        ("opt-1.3b", "opt-1.3b"),
+        ("StableDiffusionXLPipeline", "StableDiffusionXLPipeline"),
+        ("AutoencoderKL", "AutoencoderKL"),
+    ],
+)
 def test_models_are_recognised(text: str, model: str) -> None:
     """Hub ids, classes and families."""
     assert ("model", model) in said(f"I run {text} on it", "model")
 
 
 @pytest.mark.parametrize(
-    "text", ["and/or", "input/output-2", "src/foo-1/bar.py", "cpu/gpu-1", "https://github.com/a/b-2/issues/1", "fp16/bf16-x2", "AutoModelForCausalLM", "path/to-1/model.safetensors", "transformers/models-1.py"]
+    "text",
+    [
+        "and/or",
+        "input/output-2",
+        "src/foo-1/bar.py",
+        "cpu/gpu-1",
+        "https://github.com/a/b-2/issues/1",
+        "fp16/bf16-x2",
+        "AutoModelForCausalLM",
+        "path/to-1/model.safetensors",
+        "transformers/models-1.py",
+    ],
 )
 def test_other_pairs_are_no_models(text: str) -> None:
     """Paths, addresses of other things, alternatives."""
@@ -151,17 +249,48 @@ def test_other_pairs_are_no_models(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "kind", "value"),
-    [("load_in_4bit=True", "quantization", "bitsandbytes-4bit"), ("--load_in_8bit True", "quantization", "bitsandbytes-8bit"), ("TheBloke/x-GPTQ", "quantization", "gptq"), ("x-7B-AWQ", "quantization", "awq"),
-     ("flux fp8", "quantization", "fp8"), ("model.gguf", "quantization", "gguf"), ('bnb_4bit_quant_type="nf4"', "quantization", "bitsandbytes-4bit"), ("QLoRA", "quantization", "bitsandbytes-4bit"),
-     ('attn_implementation="flash_attention_2"', "attention", "flash_attention_2"), ('attn_implementation="eager"', "attention", "eager"), ("sdpa", "attention", "sdpa"),
-     ("pipe.enable_xformers_memory_efficient_attention()", "attention", "xformers"), ("torchrun --nproc_per_node 8 train.py", "launcher", "torchrun"), ("python -m torch.distributed.launch x.py", "launcher", "torchrun"),
-     ("accelerate launch train.py", "launcher", "accelerate"), ("deepspeed --num_gpus 8 train.py", "launcher", "deepspeed"), ("mpirun -np 4 python x.py", "launcher", "mpirun"), ("srun python x.py", "launcher", "slurm"),
-     ('device_map="auto"', "device_map", "auto"), ("device_map={'': 0}", "device_map", "dict"), ("with torch.autocast('cuda'):", "autocast", "on"), ("torch.autocast('cuda', enabled=False)", "autocast", "off"),
-     ("I fine-tune it", "phase", "training"), ("微调时", "phase", "training"), ("at inference", "phase", "inference"), ("torch.onnx.export(model)", "phase", "export"), ("torch.compile(model)", "phase", "compile"),
-     ("on Windows 11", "os", "windows"), ("Ubuntu 22.04", "os", "linux"), ("macOS 14", "os", "macos"), ("WSL2", "os", "wsl"), ("model.to('mps')", "device", "mps"), ('--device cuda:0', "device", "cuda"),
-     ("CUDA 12.1", "cuda", "12.1"), ("CUDA Version: 12.2", "cuda", "12.2"), ("Driver Version: 535.104.05", "cuda", "535.104.05"), ("ROCm 6.0", "cuda", "6.0"), ("Python 3.10.12", "python", "3.10.12"),
-     ("/opt/conda/lib/python3.10/site-packages/x", "python", "3.10")],
-)  # fmt: skip
+    [
+        ("load_in_4bit=True", "quantization", "bitsandbytes-4bit"),
+        ("--load_in_8bit True", "quantization", "bitsandbytes-8bit"),
+        ("TheBloke/x-GPTQ", "quantization", "gptq"),
+        ("x-7B-AWQ", "quantization", "awq"),
+        ("flux fp8", "quantization", "fp8"),
+        ("model.gguf", "quantization", "gguf"),
+        ('bnb_4bit_quant_type="nf4"', "quantization", "bitsandbytes-4bit"),
+        ("QLoRA", "quantization", "bitsandbytes-4bit"),
+        ('attn_implementation="flash_attention_2"', "attention", "flash_attention_2"),
+        ('attn_implementation="eager"', "attention", "eager"),
+        ("sdpa", "attention", "sdpa"),
+        ("pipe.enable_xformers_memory_efficient_attention()", "attention", "xformers"),
+        ("torchrun --nproc_per_node 8 train.py", "launcher", "torchrun"),
+        ("python -m torch.distributed.launch x.py", "launcher", "torchrun"),
+        ("accelerate launch train.py", "launcher", "accelerate"),
+        ("deepspeed --num_gpus 8 train.py", "launcher", "deepspeed"),
+        ("mpirun -np 4 python x.py", "launcher", "mpirun"),
+        ("srun python x.py", "launcher", "slurm"),
+        ('device_map="auto"', "device_map", "auto"),
+        ("device_map={'': 0}", "device_map", "dict"),
+        ("with torch.autocast('cuda'):", "autocast", "on"),
+        ("torch.autocast('cuda', enabled=False)", "autocast", "off"),
+        ("I fine-tune it", "phase", "training"),
+        ("微调时", "phase", "training"),
+        ("at inference", "phase", "inference"),
+        ("torch.onnx.export(model)", "phase", "export"),
+        ("torch.compile(model)", "phase", "compile"),
+        ("on Windows 11", "os", "windows"),
+        ("Ubuntu 22.04", "os", "linux"),
+        ("macOS 14", "os", "macos"),
+        ("WSL2", "os", "wsl"),
+        ("model.to('mps')", "device", "mps"),
+        ("--device cuda:0", "device", "cuda"),
+        ("CUDA 12.1", "cuda", "12.1"),
+        ("CUDA Version: 12.2", "cuda", "12.2"),
+        ("Driver Version: 535.104.05", "cuda", "535.104.05"),
+        ("ROCm 6.0", "cuda", "6.0"),
+        ("Python 3.10.12", "python", "3.10.12"),
+        ("/opt/conda/lib/python3.10/site-packages/x", "python", "3.10"),
+    ],
+)
 def test_options_and_circumstances(text: str, kind: str, value: str) -> None:
     """Everything else in the table of mentions."""
     assert value in [found for _, found in said(text, kind)]
@@ -169,7 +298,13 @@ def test_options_and_circumstances(text: str, kind: str, value: str) -> None:
 
 def test_flags_have_values() -> None:
     """With a blank, an equals sign, quotes, or none."""
-    assert said("python x.py --lr 1e-4 --name='a b' --fp16 --out=/tmp/x\nx --verbose", "flag") == [("lr", "1e-4"), ("name", "a b"), ("fp16", ""), ("out", "/tmp/x"), ("verbose", "")]
+    assert said("python x.py --lr 1e-4 --name='a b' --fp16 --out=/tmp/x\nx --verbose", "flag") == [
+        ("lr", "1e-4"),
+        ("name", "a b"),
+        ("fp16", ""),
+        ("out", "/tmp/x"),
+        ("verbose", ""),
+    ]
 
 
 def test_mentions_have_their_line_and_are_bounded() -> None:

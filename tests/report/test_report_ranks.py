@@ -19,7 +19,9 @@ def traceback(functions: list[str], error: str, file: str = "train.py") -> list[
 
 
 CAUSE = traceback(["main", "step", "forward"], "RuntimeError: expected scalar type Half but found Float")
-LOST = traceback(["main", "step", "all_reduce"], "RuntimeError: [../gloo/transport/tcp/pair.cc:598] Connection closed by peer [10.0.0.1]:21")
+LOST = traceback(
+    ["main", "step", "all_reduce"], "RuntimeError: [../gloo/transport/tcp/pair.cc:598] Connection closed by peer [10.0.0.1]:21"
+)
 
 
 def text(*blocks: list[str]) -> str:
@@ -40,7 +42,9 @@ def test_interleaved_tracebacks_of_equal_ranks_are_sorted_out(ranks: int, chance
     wanted = read_report(text(CAUSE)).failures[0]
     (failure,) = report.failures
     assert failure.count == ranks
-    assert [(frame.function, frame.number, frame.code) for frame in failure.frames] == [(frame.function, frame.number, frame.code) for frame in wanted.frames]
+    assert [(frame.function, frame.number, frame.code) for frame in failure.frames] == [
+        (frame.function, frame.number, frame.code) for frame in wanted.frames
+    ]
 
 
 @settings(max_examples=100, deadline=None)
@@ -144,7 +148,8 @@ def test_a_victim_alone_is_still_shown() -> None:
     "line",
     [
         "srun: error: node01: task 0: Exited with exit code 1",
-        "[2024-05-01 12:00:00,123] [ERROR] [launch.py:321:sigkill_handler] ['/usr/bin/python', '-u', 'train.py'] exits with return code = 1",
+        "[2024-05-01 12:00:00,123] [ERROR] [launch.py:321:sigkill_handler] ['/usr/bin/python', '-u', 'train.py'] exits"
+        " with return code = 1",
         "mpirun has detected that one or more processes exited with non-zero status",
     ],
 )
@@ -157,7 +162,10 @@ def test_lines_of_launchers_are_no_cause(line: str) -> None:
 def test_fingerprints_do_not_depend_on_where_it_ran() -> None:
     """Line numbers, addresses, directories and ranks vary, the failure is the same."""
     one = traceback(["main"], "RuntimeError: bad pointer 0x7f00 on cuda:0 in /home/a/x.py", "/home/a/train.py")
-    two = [line.replace("/home/a/", "/mnt/b/c/").replace("line 99", "line 103").replace("0x7f00", "0x8a11").replace("cuda:0", "cuda:3") for line in one]
+    two = [
+        line.replace("/home/a/", "/mnt/b/c/").replace("line 99", "line 103").replace("0x7f00", "0x8a11").replace("cuda:0", "cuda:3")
+        for line in one
+    ]
     other = [line.replace("bad pointer", "bad") for line in one]
     prints = [read_report(text(block)).failures[0].fingerprint for block in (one, two, other)]
     assert prints[0] == prints[1] != prints[2]

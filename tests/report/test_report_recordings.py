@@ -30,8 +30,20 @@ def test_the_cause_is_found_in_every_recording(name: str) -> None:
         assert cause.root.complete
 
 
-@pytest.mark.parametrize(("name", "frames"), [("rich_plain", 11), ("rich_narrow", 11), ("rich_ascii", 11), ("rich_locals", 11), ("jupyter_notebook", 12),
-                                              ("ipython_7.34", 5), ("ipython_8.4", 5), ("pytest_short", 11), ("pytest_long", 11)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "frames"),
+    [
+        ("rich_plain", 11),
+        ("rich_narrow", 11),
+        ("rich_ascii", 11),
+        ("rich_locals", 11),
+        ("jupyter_notebook", 12),
+        ("ipython_7.34", 5),
+        ("ipython_8.4", 5),
+        ("pytest_short", 11),
+        ("pytest_long", 11),
+    ],
+)
 def test_no_frame_is_lost(name: str, frames: int) -> None:
     """Boxes and notebooks break long lines; their frames are counted by hand here."""
     cause = read_report_file(DATA / f"{name}.txt").cause

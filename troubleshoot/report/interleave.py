@@ -1,8 +1,8 @@
 """Tracebacks of several processes that were written into each other without a prefix, told apart again.
 
 Each line goes to the traceback that can take it: a source line to a frame that waits for one, a frame to the traceback whose last
-source line calls it, or whose twin of another rank had the same frame at this depth. CPython writes a line in several pieces, so that pieces of two
-processes may share a line; carets and indentation mean nothing here.
+source line calls it, or whose twin of another rank had the same frame at this depth. CPython writes a line in several pieces, so that
+pieces of two processes may share a line; carets and indentation mean nothing here.
 """
 
 from __future__ import annotations

@@ -35,7 +35,8 @@ class RaisedException:
     ``type`` is written as in the report and may be dotted (``torch.OutOfMemoryError``); it is empty for an error
     message that was pasted without its exception. ``message`` may have several lines. ``frames`` run from the outermost
     to the innermost. ``link`` says how it hangs together with the exception printed before it in the same chain:
-    ``cause`` (raise ... from), ``context`` (while handling), ``group`` (member of an ExceptionGroup), None for the first.
+    ``cause`` (raise ... from), ``context`` (while handling), ``group`` (member of an ExceptionGroup), None for the first. The members of a
+    group come before the group, what a worker raised before the exception that carries its text: the order in which they were raised.
     ``complete`` is False where frames are missing or may be missing: cut at the top, elided, or without a header; a frame that
     is absent from an incomplete traceback is unknown, not refuted.
     """
