@@ -9,7 +9,7 @@ from troubleshoot.knowledge.base import KnowledgeBase
 from troubleshoot.knowledge.schema import Ask, Condition
 from troubleshoot.matching.candidates import Candidate
 from troubleshoot.matching.conditions import evaluate
-from troubleshoot.ranking import LIKELY, Hypothesis
+from troubleshoot.ranking import KNOWN, LIKELY, Hypothesis
 from troubleshoot.result import Question
 
 #: Hypotheses whose open conditions are asked for, and questions asked at most.
@@ -54,10 +54,13 @@ def open_facts(hypotheses: tuple[Hypothesis, ...], candidates: tuple[Candidate, 
     first_of_entry: dict[str, Hypothesis] = {}
     for hypothesis in hypotheses:
         first_of_entry.setdefault(hypothesis.entry.id, hypothesis)
-    models = _model_question(candidates)
-    if models is not None:
-        found[models.about] = models
-    for hypothesis in list(first_of_entry.values())[:_MOST_HYPOTHESES]:
+    sure = bool(hypotheses) and hypotheses[0].confidence >= KNOWN
+    if not sure:
+        models = _model_question(candidates)
+        if models is not None:
+            found[models.about] = models
+    # Of a known issue only what it rests on itself is asked for, not what its rivals would need.
+    for hypothesis in list(first_of_entry.values())[: 1 if sure else _MOST_HYPOTHESES]:
         for condition in _conditions(hypothesis):
             if evaluate(condition, hypothesis.candidate.context).state is not None:
                 continue
@@ -96,7 +99,8 @@ def _conditions(hypothesis: Hypothesis) -> Iterator[Condition]:
         for weighted in entry.causes:
             yield from weighted.needs
             yield from weighted.likelier
-    yield from (condition for condition in entry.evidence.refuting if condition.ask)
+    if hypothesis.confidence < KNOWN:
+        yield from (condition for condition in entry.evidence.refuting if condition.ask)
 
 
 def _asked(condition: Condition) -> Iterator[tuple[str, Ask]]:

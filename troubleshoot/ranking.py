@@ -66,6 +66,8 @@ class Hypothesis:
 
 #: Special entries that stand back are less likely than this; they make questions, not hypotheses.
 _FAINT = 0.02
+#: With less probability than this left after two entries, further ones are not worth their work.
+_LITTLE_LEFT = 0.1
 #: Candidates of one failure that are turned into hypotheses.
 _MOST_CANDIDATES = 8
 
@@ -137,15 +139,17 @@ def _rank_group(group: list[Candidate], penalty: float, base: KnowledgeBase, mos
         ),
     )
     found: list[Hypothesis] = []
+    entries: set[str] = set()
     remaining = 1.0
     for candidate in ordered[:_MOST_CANDIDATES]:
         strength = strengths[candidate.entry.id]
-        if (strength < _FAINT and found) or len(found) >= most:
+        if found and (strength < _FAINT or len(found) >= most or (remaining < _LITTLE_LEFT and len(entries) > 1)):
             continue
         scale = min(1.0, remaining) if found else 1.0
         hypotheses = _hypotheses(candidate, strength, scale, leading[candidate.entry.id])
         found.extend(hypotheses)
         if hypotheses:
+            entries.add(candidate.entry.id)
             remaining = max(0.05, remaining - strength * scale)
     return found
 

@@ -237,6 +237,66 @@ def env(
     return run(deep=deep, python=python, format=format, language=lang, one_liner=one_liner, redact=redact, output=output, color=color)
 
 
+@app.command(
+    cls=PlainCommand,
+    epilog=_examples(
+        "troubleshoot verify torch/linear-dtype",
+        "troubleshoot verify transformers/blip2-query-tokens-fp32 --device cpu --isolated",
+        "troubleshoot verify transformers/qwen2-vl-eager-fp16-nan --with transformers==4.57.6",
+        "troubleshoot verify --cause numerics/fp16-overflow --format json",
+        after="Exit status: 0 as the knowledge base says, 1 not, 2 it cannot run here (or an error in use).",
+    ),
+)
+def verify(
+    issue: Annotated[
+        str | None, typer.Argument(metavar="[ISSUE]", help="The id of a known issue that has a case.", autocompletion=_complete_issue)
+    ] = None,
+    all_: Annotated[bool, typer.Option("--all", help="Verify every issue that has a case.")] = False,
+    cause: Annotated[str | None, typer.Option("--cause", metavar="CODE", help="Verify the issues of this cause.", show_default=False)] = None,
+    case: Annotated[str | None, typer.Option("--case", metavar="NAME", help="One of the issue's cases.", show_default=False)] = None,
+    device: Annotated[
+        str | None, typer.Option("--device", metavar="cpu|cuda", help="Where to run; by default a CUDA GPU if there is one.", show_default=False)
+    ] = None,
+    fix: Annotated[list[str] | None, typer.Option("--fix", metavar="ID", help="Try this fix only; may be repeated.", show_default=False)] = None,
+    isolated: Annotated[
+        bool, typer.Option("--isolated", help="Install what the case needs into environments apart from this one (kept in the cache folder).")
+    ] = False,
+    with_: Annotated[
+        list[str] | None,
+        typer.Option("--with", metavar="PKG==VERSION", help="Pin a release in the isolated environment; may be repeated.", show_default=False),
+    ] = None,
+    timeout: Annotated[str | None, typer.Option("--timeout", metavar="SECONDS", help="Limit of one run.", show_default=False)] = None,
+    record: Annotated[
+        str | None, typer.Option("--record", metavar="DIR", help="Also write what was seen into this folder of records.", show_default=False)
+    ] = None,
+    format: Annotated[str, typer.Option("--format", "-f", metavar="text|json", help="The form of the output.")] = "text",
+    kb: Overlays = None,
+    output: Output = None,
+) -> int:
+    """Reproduce a known issue on this machine, try its fixes, and show which work.
+
+    Every run is a process of its own, with a limit of time and memory. Nothing is downloaded or installed unless --isolated or --with asks
+    for it, and never into your environment.
+    """
+    from troubleshoot.commands.verify import run
+
+    return run(
+        issue,
+        all_=all_,
+        cause=cause,
+        case=case,
+        device=device,
+        fixes=fix or (),
+        isolated=isolated,
+        releases=with_ or (),
+        timeout=timeout,
+        record=record,
+        format=format,
+        kb=kb or (),
+        output=output,
+    )
+
+
 @kb_app.command(
     "list",
     cls=PlainCommand,

@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -37,8 +38,8 @@ class KnowledgeBase:
         self._start = end
         self._entries: dict[str, Entry] = {}
         self.roots = roots
-        #: facts that conditions read, by the identity of the condition; see matching/dependencies.py
-        self.condition_reads: dict[int, frozenset[str]] = {}
+        #: kept here by matching/dependencies.py, because it is valid exactly as long as the entries
+        self.condition_memo: Any = None
         #: facts that entries read, by id
         self.entry_reads: dict[str, frozenset[str]] = {}
         #: all that an entry refines, directly or not, by id

@@ -7,6 +7,7 @@ order and the filling words of free prose, and one sentence keeps it from puttin
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -52,6 +53,31 @@ class Term:
         return any(parts <= sentence.words and pattern.search(sentence.lowered) for parts, pattern in self.pairs)
 
 
+class Vocabulary:
+    """All words of a text, to tell at once that a phrase cannot hold in any of its sentences."""
+
+    def __init__(self, found: list[Sentence]) -> None:
+        """Collect the words of sentences."""
+        self.words: set[str] = set()
+        for sentence in found:
+            self.words |= sentence.words
+        self.text = "\n".join(sentence.lowered for sentence in found)
+        self._sorted = sorted(self.words)
+
+    def allows(self, term: Term) -> bool:
+        """Tell whether one of a term's alternatives occurs anywhere."""
+        if not term.words.isdisjoint(self.words):
+            return True
+        for stem in term.stems:
+            position = bisect_left(self._sorted, stem)
+            if position < len(self._sorted) and self._sorted[position].startswith(stem):
+                return True
+        for piece in term.pieces:
+            if piece in self.text:
+                return True
+        return any(parts <= self.words for parts, _ in term.pairs)
+
+
 @dataclass(frozen=True)
 class Phrase:
     """A parsed phrase: all of its terms must hold in one sentence."""
@@ -62,6 +88,13 @@ class Phrase:
     def holds(self, sentence: Sentence) -> bool:
         """Tell whether every term occurs in the sentence."""
         return all(term.holds(sentence) for term in self.terms)
+
+    def possible(self, vocabulary: Vocabulary) -> bool:
+        """Tell whether every term occurs somewhere in a text."""
+        for term in self.terms:
+            if not vocabulary.allows(term):
+                return False
+        return True
 
 
 def _term(text: str) -> Term:

@@ -95,14 +95,17 @@ class Template:
     nodes: tuple[Node, ...]
     pattern: re.Pattern[str]
     holes: tuple[Hole, ...]
-    #: literal text that every match holds: looking for it is far cheaper than trying the pattern everywhere
+    #: literal text that every match holds, and how many characters of a match may lie before it: looking for it is far cheaper than
+    #: trying the pattern everywhere
     probe: str
+    reach: int
 
     def search(self, lowered: str, original: str, start: int = 0, end: int | None = None) -> TemplateMatch | None:
         """Find the first match in ``lowered``; captures are read from ``original``, which has the same length."""
-        if self.probe not in lowered:
+        found = lowered.find(self.probe, start)
+        if found < 0:
             return None
-        match = self.pattern.search(lowered, start, len(lowered) if end is None else end)
+        match = self.pattern.search(lowered, max(start, found - self.reach), len(lowered) if end is None else end)
         while match is not None:
             captured = self._captured(match, original)
             if captured is not None:
@@ -270,8 +273,35 @@ def compile_template(text: str, blanks: bool = True) -> Template:
     # A lazy hole at the very end would catch nothing.
     if isinstance(last, Hole) and last.type == "text":
         body = body[: -len(".{0,200}?)")] + ".{0,200})"
-    probe = max((_literal(node, blanks) for node in nodes if isinstance(node, Literal)), key=len, default="")
-    return Template(text, nodes, re.compile(before + body + after), tuple(holes), probe)
+    probe, reach = _probe_of(nodes, blanks)
+    return Template(text, nodes, re.compile(before + body + after), tuple(holes), probe, reach)
+
+
+#: No hole catches more characters than this.
+_LONGEST_HOLE = 250
+
+
+def _probe_of(nodes: tuple[Node, ...], blanks: bool) -> tuple[str, int]:
+    """Return the longest literal of a template, and how many characters a match may have before it."""
+    probe, reach, before = "", 0, 0
+    for node in nodes:
+        if isinstance(node, Literal):
+            text = _literal(node, blanks)
+            if len(text) > len(probe):
+                probe, reach = text, before
+            before += len(text)
+        else:
+            before += _longest(node)
+    return probe, reach
+
+
+def _longest(node: Node) -> int:
+    if isinstance(node, Literal):
+        return len(node.text)
+    if isinstance(node, Hole):
+        return _LONGEST_HOLE
+    bodies = node.branches if isinstance(node, Choice) else (node.body,)
+    return max(sum(_longest(part) for part in body) for body in bodies)
 
 
 def _literal(node: Literal, blanks: bool) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cached_property, lru_cache
 
@@ -11,8 +11,7 @@ from troubleshoot.knowledge.base import KnowledgeBase
 from troubleshoot.knowledge.index import SCOPE_OWNER
 from troubleshoot.knowledge.schema import Condition, Entry, FramePattern, MessageTemplate, WeightedCause
 from troubleshoot.knowledge.templates import Captured, facts_of, template_length
-from troubleshoot.matching.conditions import UNKNOWN, Context, Outcome, evaluate, frame_matches
-from troubleshoot.matching.dependencies import condition_facts
+from troubleshoot.matching.conditions import UNKNOWN, Context, Outcome, evaluate, frame_matches, nowhere
 from troubleshoot.matching.releases import affected_texts, hold_releases
 from troubleshoot.matching.search import Hit, Search
 from troubleshoot.report.model import Failure, Report
@@ -26,7 +25,7 @@ class Candidate:
     ``where`` is "message" (in the failure's message), "traceback" (elsewhere in it), "loose" (a line outside failures) or "symptom".
     ``literal`` is how much literal text its pattern has: the longer, the more the message alone says. The outcomes are those of the entry's
     parts; the conditions' ones are in the order of the entry, and empty for an entry that is refuted by its frames
-    or releases, or that nothing identifies.
+    or releases, or that nothing identifies: an entry about a model or a place, of which neither is in the report.
     """
 
     entry: Entry
@@ -42,19 +41,7 @@ class Candidate:
     required: tuple[Outcome, ...] = ()
     supporting: tuple[Outcome, ...] = ()
     refuting: tuple[Outcome, ...] = ()
-
-    @cached_property
-    def identified(self) -> bool:
-        """Tell whether an entry about a model or a place has its model, its place or its package in the report.
-
-        float16 alone, which any report may hold, does not speak for one model.
-        """
-        if not (self.entry.signature.frames or self.entry.models):
-            return True
-        if self.frames.state or self.model.state or self.affected.state:
-            return True
-        pairs = zip(self.entry.evidence.required, self.required, strict=False)
-        return any(outcome.state and _identifies(condition, self.context) for condition, outcome in pairs)
+    identified: bool = True
 
     @cached_property
     def own(self) -> float:
@@ -193,24 +180,33 @@ def _hold(
     bindings = dict(_facts_of(hit.captured, tuple(template.roles.items()) if template else ()))
     if template and template.device:
         bindings.setdefault("device.kind", template.device)
-    context = Context(facts, failure, bindings, hit.line, search.said, memo if memo is not None else {}, changed, search.base.condition_reads)
-    base = Candidate(entry, place, hit, where, context, hits, _length(search.base, hit), frames=_frames(entry.signature.frames, failure))
-    if base.frames.state is False:
-        return base
+    context = Context(facts, failure, bindings, hit.line, search.said, memo if memo is not None else {}, changed, search.memo)
+    literal = _length(search.base, hit)
+    frames = _frames(entry.signature.frames, failure)
+    if frames.state is False:
+        return Candidate(entry, place, hit, where, context, hits, literal, frames)
     affected = hold_releases(entry.affected, facts)
     if affected.state is False:
-        return replace(base, affected=affected)
-    evidence = entry.evidence
-    required = tuple(evaluate(condition, context) for condition in evidence.required)
-    base = replace(base, model=_model(entry.models, context), affected=affected, required=required)
-    if not base.identified:
+        return Candidate(entry, place, hit, where, context, hits, literal, frames, affected=affected)
+    model = _model(entry.models, context)
+    required = tuple([evaluate(condition, context) for condition in entry.evidence.required])
+    if not _identified(entry, frames, model, affected, required, context):
         # Nothing more can make it speak.
-        return base
-    return replace(
-        base,
-        supporting=tuple(evaluate(condition, context) for condition in evidence.supporting),
-        refuting=tuple(evaluate(condition, context) for condition in evidence.refuting),
-    )
+        return Candidate(entry, place, hit, where, context, hits, literal, frames, model, affected, required, identified=False)
+    supporting = tuple([evaluate(condition, context) for condition in entry.evidence.supporting])
+    refuting = tuple([evaluate(condition, context) for condition in entry.evidence.refuting])
+    return Candidate(entry, place, hit, where, context, hits, literal, frames, model, affected, required, supporting, refuting)
+
+
+def _identified(entry: Entry, frames: Outcome, model: Outcome, affected: Outcome, required: tuple[Outcome, ...], context: Context) -> bool:
+    """Tell whether an entry about a model or a place has its model, its place or its package in the report.
+
+    float16 alone, which any report may hold, does not speak for one model.
+    """
+    if not (entry.signature.frames or entry.models) or frames.state or model.state or affected.state:
+        return True
+    pairs = zip(entry.evidence.required, required, strict=False)
+    return any(outcome.state and _identifies(condition, context) for condition, outcome in pairs)
 
 
 @lru_cache(maxsize=4096)
@@ -220,7 +216,7 @@ def _facts_of(captured: tuple[Captured, ...], roles: tuple[tuple[str, str], ...]
 
 def _identifies(condition: Condition, context: Context) -> bool:
     """Tell whether a condition is about a place: frames, words, packages or models, rather than a dtype that any report may hold."""
-    facts = condition_facts(condition, context.reads)
+    facts = context.known.facts(condition)
     return not facts or any(fact.startswith(("package.", "library", "model")) for fact in facts)
 
 
@@ -233,13 +229,15 @@ def _frames(patterns: tuple[FramePattern, ...], failure: FailureFacts | None) ->
     if not patterns or failure is None or not failure.frames:
         return UNKNOWN
     position = 0
-    last = None
-    for frame in failure.frames:
-        if frame_matches(patterns[position], frame):
-            last = frame
+    if any(pattern.file is not None and nowhere(pattern.file, failure) for pattern in patterns):
+        if failure.complete:
+            return Outcome(False, f"no frame in {' then '.join(pattern.file or '' for pattern in patterns)}", failure.failure.line)
+        return UNKNOWN
+    for frame, path in zip(failure.frames, failure.paths, strict=True):
+        if frame_matches(patterns[position], frame, path):
             position += 1
             if position == len(patterns):
-                return Outcome(True, f"{last.path.rpartition('/')[2]}{f', in {last.function}' if last.function else ''}", last.at)
+                return Outcome(True, f"{path.rpartition('/')[2]}{f', in {frame.function}' if frame.function else ''}", frame.at)
     missing = patterns[position]
     if failure.complete:
         return Outcome(False, f"no frame in {missing.file or missing.function or missing.code}", failure.failure.line)

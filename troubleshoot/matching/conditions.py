@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from troubleshoot.evidence import Fact, Facts, FailureFacts, squeezed
 from troubleshoot.knowledge.phrases import Sentence
 from troubleshoot.knowledge.schema import Condition, FramePattern
-from troubleshoot.matching.dependencies import condition_facts
+from troubleshoot.matching.dependencies import ConditionMemo
 from troubleshoot.report.model import Frame
 
 
@@ -36,7 +36,7 @@ class Context:
     #: outcomes by condition, shared by the contexts of one candidate while answers are tried; those that read a ``changed`` fact are not taken
     memo: dict[int, Outcome] = field(default_factory=dict)
     changed: frozenset[str] = frozenset()
-    reads: dict[int, frozenset[str]] = field(default_factory=dict)
+    known: ConditionMemo = field(default_factory=ConditionMemo)
 
     def values(self, name: str) -> tuple[Fact, ...]:
         """Return what is known of a fact, the most specific source first. A user's answer outranks what the message caught."""
@@ -54,7 +54,7 @@ class Context:
 
 def evaluate(condition: Condition, context: Context) -> Outcome:
     """Hold a condition against the context."""
-    if context.changed and not context.changed.isdisjoint(condition_facts(condition, context.reads)):
+    if context.changed and not context.changed.isdisjoint(context.known.facts(condition)):
         return _evaluate(condition, context)
     key = id(condition)
     known = context.memo.get(key)
@@ -89,7 +89,7 @@ def _any(conditions: tuple[Condition, ...], context: Context) -> Outcome:
     failure = context.failure
     for condition in conditions:
         # Long lists of places and words are usual, and mostly none is there: look before the whole way is gone.
-        if condition.frame is not None and (failure is None or _nowhere(condition.frame, failure)):
+        if condition.frame is not None and (failure is None or nowhere(condition.frame, failure)):
             if failure is None or not failure.complete:
                 unknown = True
             else:
@@ -123,9 +123,9 @@ def _negate(outcome: Outcome) -> Outcome:
     return outcome if outcome.state is None else Outcome(not outcome.state, outcome.text, outcome.line)
 
 
-def frame_matches(pattern: FramePattern, frame: Frame) -> bool:
-    """Tell whether a frame fits: part of its path at a directory border, its function, a part of its code."""
-    if pattern.file is not None and not path_contains(frame.path, pattern.file):
+def frame_matches(pattern: FramePattern, frame: Frame, path: str) -> bool:
+    """Tell whether a frame with this path fits: a part of the path at a directory border, its function, a part of its code."""
+    if pattern.file is not None and not path_contains(path, pattern.file):
         return False
     if pattern.function is not None and (frame.function or "").rpartition(".")[2] != pattern.function:
         return False
@@ -157,22 +157,22 @@ def _frame(pattern: FramePattern, context: Context) -> Outcome:
     return outcome
 
 
-def _nowhere(part: str, failure: FailureFacts) -> bool:
+def nowhere(part: str, failure: FailureFacts) -> bool:
     """Tell whether no frame's path has a part (see :func:`path_contains`)."""
     return (f"/{part}" if "/" in part else part) not in failure.all_paths
 
 
 def _look_for_frame(pattern: FramePattern, failure: FailureFacts) -> Outcome:
-    if pattern.file is not None and _nowhere(pattern.file, failure):
+    if pattern.file is not None and nowhere(pattern.file, failure):
         return Outcome(False, f"no frame in {pattern.file}") if failure.complete else UNKNOWN
     if pattern.code is not None and not failure.uncoded and squeezed(pattern.code) not in failure.all_code:
         return Outcome(False, f"no frame with {pattern.code}") if failure.complete else UNKNOWN
     code_missing = False
-    for frame in failure.frames:
-        if frame_matches(pattern, frame):
-            where = frame.path.rpartition("/")[2]
+    for frame, path in zip(failure.frames, failure.paths, strict=True):
+        if frame_matches(pattern, frame, path):
+            where = path.rpartition("/")[2]
             return Outcome(True, f"{where}{f', in {frame.function}' if frame.function else ''}", frame.at)
-        if pattern.code is not None and frame.code is None and frame_matches(FramePattern(pattern.file, pattern.function), frame):
+        if pattern.code is not None and frame.code is None and frame_matches(FramePattern(pattern.file, pattern.function), frame, path):
             code_missing = True
     if failure.complete and not code_missing:
         return Outcome(False, f"no frame in {pattern.file or pattern.function or pattern.code}")
@@ -220,23 +220,18 @@ def _in_specifier(version: str, specifier: str) -> bool | None:
 
 
 def _fact(condition: Condition, context: Context) -> Outcome:
-    assert condition.fact is not None
-    facts = context.values(condition.fact)
+    name = condition.fact
+    assert name is not None
+    facts = context.values(name)
     if not facts:
         return UNKNOWN
-    name = condition.fact
-    if condition.is_ is not None:
-        wanted = _listed(condition.is_)
+    if condition.is_ is not None or condition.not_ is not None:
+        wanted = condition.is_ is not None
+        values = context.known.values(condition)
         for fact in facts:
-            if _canonical(fact.value) in wanted:
-                return Outcome(True, _label(name, fact), fact.line)
-        return Outcome(False, _label(name, facts[0]), facts[0].line)
-    if condition.not_ is not None:
-        unwanted = _listed(condition.not_)
-        for fact in facts:
-            if _canonical(fact.value) in unwanted:
-                return Outcome(False, _label(name, fact), fact.line)
-        return Outcome(True, _label(name, facts[0]), facts[0].line)
+            if fact.value.lower() in values:
+                return Outcome(wanted, _label(name, fact), fact.line)
+        return Outcome(not wanted, _label(name, facts[0]), facts[0].line)
     if condition.contains is not None:
         for fact in facts:
             if condition.contains.lower() in fact.value.lower():
@@ -257,14 +252,6 @@ def _number(condition: Condition, fact: Fact, name: str) -> Outcome:
         return UNKNOWN
     holds = (condition.at_least is None or value >= condition.at_least) and (condition.below is None or value < condition.below)
     return Outcome(holds, _label(name, fact), fact.line)
-
-
-def _listed(value: object) -> set[str]:
-    return {_canonical(str(one)) for one in value} if isinstance(value, list | tuple) else {_canonical(str(value))}
-
-
-def _canonical(value: str) -> str:
-    return value.strip().lower()
 
 
 def _label(name: str, fact: Fact) -> str:

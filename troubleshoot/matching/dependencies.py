@@ -28,12 +28,29 @@ def changes_environment(answers: Iterable[str]) -> bool:
     return any(name == "gpu" or name.startswith(("package.", "device.")) for name in answers)
 
 
-def condition_facts(condition: Condition, memo: dict[int, frozenset[str]]) -> frozenset[str]:
-    """Return the facts that a condition reads. ``memo`` (by identity) lives as long as the entries that hold the conditions."""
-    known = memo.get(id(condition))
-    if known is None:
-        known = memo[id(condition)] = _condition_facts(condition)
-    return known
+class ConditionMemo:
+    """What follows from a condition alone, by identity; it lives as long as the knowledge base that holds the conditions."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self._facts: dict[int, frozenset[str]] = {}
+        self._values: dict[int, frozenset[str]] = {}
+
+    def facts(self, condition: Condition) -> frozenset[str]:
+        """Return the facts that a condition reads."""
+        known = self._facts.get(id(condition))
+        if known is None:
+            known = self._facts[id(condition)] = _condition_facts(condition)
+        return known
+
+    def values(self, condition: Condition) -> frozenset[str]:
+        """Return the values that a condition compares with (``is`` or ``not``), in small letters."""
+        known = self._values.get(id(condition))
+        if known is None:
+            value = condition.is_ if condition.is_ is not None else condition.not_
+            listed = value if isinstance(value, list | tuple) else [value]
+            known = self._values[id(condition)] = frozenset(str(one).strip().lower() for one in listed)
+        return known
 
 
 def _condition_facts(condition: Condition) -> frozenset[str]:

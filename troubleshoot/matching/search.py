@@ -12,10 +12,10 @@ from functools import cached_property
 
 from troubleshoot.evidence import FailureFacts
 from troubleshoot.knowledge.base import KnowledgeBase
-from troubleshoot.knowledge.phrases import Sentence, parse_phrase, phrase_keys, sentences, tokens
+from troubleshoot.knowledge.phrases import Sentence, Vocabulary, parse_phrase, sentences, tokens
 from troubleshoot.knowledge.schema import Entry
 from troubleshoot.knowledge.templates import Captured, Template, compile_template
-from troubleshoot.matching.dependencies import entry_facts
+from troubleshoot.matching.dependencies import ConditionMemo, entry_facts
 from troubleshoot.report.model import Report
 
 #: Texts longer than this are searched around the index words alone.
@@ -120,6 +120,9 @@ class Search:
         self.base = base
         self.text = SearchText(report)
         self.failures = [FailureFacts(failure) for failure in report.failures]
+        if base.condition_memo is None:
+            base.condition_memo = ConditionMemo()
+        self.memo: ConditionMemo = base.condition_memo
         self._said: dict[str, Sentence | None] = {}
         candidates = base.candidates(self.text.words)
         patterns = base.index.patterns
@@ -143,14 +146,17 @@ class Search:
         """The sentences of the report that are not part of a traceback's frames: prose, log lines and messages."""
         return _prose(self.report)
 
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """All words of the sentences."""
+        return Vocabulary(self.sentences)
+
     def said(self, phrase: str) -> Sentence | None:
         """Return the first sentence in which a phrase holds."""
         if phrase not in self._said:
             parsed = parse_phrase(phrase)
-            found = None
-            if all(any(word in self.text.words for word in group) for group in phrase_keys(parsed)):
-                found = next((sentence for sentence in self.sentences if parsed.holds(sentence)), None)
-            self._said[phrase] = found
+            possible = parsed.possible(self.vocabulary)
+            self._said[phrase] = next((one for one in self.sentences if parsed.holds(one)), None) if possible else None
         return self._said[phrase]
 
 
