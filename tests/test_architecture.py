@@ -19,7 +19,7 @@ LAYERS = [
     {"report", "environment"},
     {"knowledge"},
     {"result"},
-    {"evidence"},
+    {"evidence", "records"},
     {"matching"},
     {"ranking"},
     {"fixes"},

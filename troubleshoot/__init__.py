@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from troubleshoot.errors import InputError, KnowledgeError, TroubleshootError, UnknownIssueError
     from troubleshoot.knowledge import KnowledgeBase, load_kb
     from troubleshoot.result import Diagnosis
+    from troubleshoot.verify.patches import apply
 
 #: Where each public name is defined; it is imported when it is first used, so that ``import troubleshoot`` costs nothing.
 _HOMES = {
@@ -27,6 +28,7 @@ _HOMES = {
     "KnowledgeError": "errors",
     "TroubleshootError": "errors",
     "UnknownIssueError": "errors",
+    "apply": "verify.patches",
     "load_kb": "knowledge",
 }
 
@@ -39,6 +41,7 @@ __all__ = [
     "TroubleshootError",
     "UnknownIssueError",
     "__version__",
+    "apply",
     "diagnose",
     "load_kb",
 ]

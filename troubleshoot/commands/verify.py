@@ -1,0 +1,135 @@
+"""``troubleshoot verify``: reproduce an issue here and try its fixes."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from troubleshoot.commands import process
+from troubleshoot.commands.diagnose import load, pairs
+from troubleshoot.errors import InputError
+
+if TYPE_CHECKING:
+    from troubleshoot.knowledge import KnowledgeBase
+    from troubleshoot.verify.model import Verification
+
+
+def run(
+    issue: str | None,
+    *,
+    all_: bool,
+    cause: str | None,
+    case: str | None,
+    device: str | None,
+    fixes: Sequence[str],
+    isolated: bool,
+    releases: Sequence[str],
+    timeout: str | None,
+    record: str | None,
+    format: str,
+    kb: Sequence[str],
+    output: str | None,
+) -> int:
+    """Verify one issue, those of a cause, or all. Return 0 where all is as the knowledge base says, 1 where not, 2 where it cannot run
+    here.
+    """
+    format = process.check_format(format, ("text", "json"))
+    if sum((issue is not None, all_, cause is not None)) != 1:
+        raise InputError("name one issue, or --cause CODE, or --all. Those with a case: troubleshoot kb list --format json")
+    limit = _seconds(timeout)
+    pinned = pairs("--with", releases, "transformers==4.50.2")
+    base = load(kb)
+    from troubleshoot.verify.runner import verify
+
+    progress = _Progress()
+    results: list[Verification] = []
+    try:
+        for one, name in _chosen(base, issue, cause, case):
+            results.append(
+                verify(
+                    one,
+                    case=name,
+                    device=device,
+                    fixes=fixes,
+                    isolate=isolated,
+                    releases=pinned,
+                    timeout=limit,
+                    kb=base,
+                    progress=progress.of(one),
+                )
+            )
+    finally:
+        progress.clear()
+    if record is not None:
+        from troubleshoot.verify.records import write_records
+
+        write_records(record, results)
+    process.write(_rendered(results, format, single=issue is not None, width=process.width(output)), output)
+    if issue is not None:
+        return results[0].exit_code
+    ran = [one for one in results if one.verdict != "cannot-run"]
+    return (1 if any(one.exit_code for one in ran) else 0) if ran else 2
+
+
+def _chosen(base: KnowledgeBase, issue: str | None, cause: str | None, case: str | None) -> list[tuple[str, str | None]]:
+    """Return (issue, case) of everything to verify."""
+    if issue is not None:
+        return [(base.entry(issue.strip()).id, case)]
+    from troubleshoot.verify.registry import cases_of
+
+    found: list[tuple[str, str | None]] = []
+    for id_ in base.ids():
+        entry = base.entry(id_)
+        for one in cases_of(id_, entry.verify.case if entry.verify is not None else None):
+            if cause is None or cause == (entry.cause or one.cause):
+                found.append((id_, one.name))
+    if not found:
+        raise InputError(f"no entry of the cause {cause!r} has a case")
+    return found
+
+
+def _seconds(text: str | None) -> float | None:
+    if text is None:
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < 1e6:
+        raise InputError(f"--timeout {text}: give the seconds that one run may take")
+    return value
+
+
+def _rendered(results: Sequence[Verification], format: str, *, single: bool, width: int) -> str:
+    if format == "json":
+        data = [one.to_dict() for one in results]
+        return json.dumps(data[0] if single else data, ensure_ascii=False, indent=2) + "\n"
+    from troubleshoot.verify.text import render_summary, render_verification
+
+    return render_verification(results[0], width=width) if single else render_summary(results)
+
+
+class _Progress:
+    """A bar on a terminal's stderr; nothing elsewhere."""
+
+    def __init__(self) -> None:
+        self._shown = sys.stderr is not None and sys.stderr.isatty()
+
+    def of(self, issue: str) -> Callable[[str, int, int], None]:
+        """Return the function that shows the progress of one verification."""
+
+        def show(text: str, done: int, total: int) -> None:
+            if self._shown:
+                filled = 20 * done // max(total, 1)
+                sys.stderr.write(f"\r\x1b[2K[{'#' * filled}{'.' * (20 - filled)}] {done}/{total} {issue}: {text}"[:118])
+                sys.stderr.flush()
+
+        return show
+
+    def clear(self) -> None:
+        """Remove the bar."""
+        if self._shown:
+            sys.stderr.write("\r\x1b[2K")
+            sys.stderr.flush()

@@ -1,0 +1,361 @@
+"""``verify()``: reproduce an issue here, try its fixes one by one, and compare with what the knowledge base says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from troubleshoot.diagnosis import diagnose
+from troubleshoot.environment.local import local_environment
+from troubleshoot.environment.model import Environment
+from troubleshoot.errors import InputError
+from troubleshoot.fixes.select import fixes_of
+from troubleshoot.knowledge import KnowledgeBase, load_kb
+from troubleshoot.knowledge.schema import Entry, Fix
+from troubleshoot.result import Diagnosis
+from troubleshoot.verify import isolated, requirements
+from troubleshoot.verify.model import FLOORS, TOLERANCE, Before, Case, FixOutcome, Job, RunResult, Verification, verdict_of
+from troubleshoot.verify.play import HIDING, Play, play
+from troubleshoot.verify.registry import cases_of
+from troubleshoot.verify.runs import run_job
+from troubleshoot.verify.signals import Stop, stoppable
+from troubleshoot.verify.workspace import workspace
+
+#: Told (what is being done, steps done, steps in all).
+Progress = Callable[[str, int, int], None]
+
+_HALF = ("float16", "bfloat16")
+
+
+def _silent(_text: str, _done: int, _total: int) -> None:
+    return
+
+
+@dataclass(frozen=True)
+class _Bench:
+    """Everything that the runs of one verification have in common."""
+
+    entry: Entry
+    case: Case
+    device: str
+    folder: Path
+    base: KnowledgeBase
+    stop: Stop
+    timeout: float | None
+    isolated: bool
+    installs: Mapping[str, str]
+    progress: Progress
+
+    @property
+    def dtype(self) -> str:
+        """The dtype that the case is about."""
+        return self.case.dtypes[0]
+
+    def job(self, role: str, **more: object) -> Job:
+        """Return a job of this case."""
+        return Job(
+            case=self.case.name, role=role, device=self.device, folder=str(self.folder), reference=str(self.folder / "reference.pt"),  # type: ignore[arg-type]
+            **{"dtype": self.dtype, "requested": self.dtype, **more},  # type: ignore[arg-type]
+        )  # fmt: skip
+
+
+def verify(
+    issue: str,
+    *,
+    case: str | None = None,
+    device: str | None = None,
+    fixes: Sequence[str] = (),
+    isolate: bool = False,
+    releases: Mapping[str, str] | None = None,
+    timeout: float | None = None,
+    kb: KnowledgeBase | None = None,
+    progress: Progress = _silent,
+) -> Verification:
+    """Reproduce a known issue on this machine and try its fixes, each in a process of its own.
+
+    ``case`` is one of the issue's cases where it has several. ``device`` is "cpu" or "cuda" (default: CUDA where there is one and the
+    case exists on it). ``fixes`` are ids to try, default all. With ``isolate``
+    packages are installed into environments apart from this one; ``releases`` ({"transformers": "4.50.2"}) pins them, and isolates too.
+    ``timeout`` is per run, in seconds.
+
+    Raises:
+        UnknownIssueError: no entry has this id.
+        InputError: the entry has no case, or no such fix; a release cannot be installed is an outcome, not an error.
+    """
+    base = kb if kb is not None else load_kb()
+    entry = base.entry(issue)
+    chosen = _case(entry, case)
+    place = _device(device, chosen)
+    own = entry.verify is not None and entry.verify.case == chosen.name and entry.verify.install
+    installs = {**(own or chosen.installs), **(releases or {})}
+    # What the case needs and what was asked for; a case of torch alone is not isolated for nothing.
+    apart = bool(releases) or (isolate and bool(installs))
+    known = {fix.id for fix in entry.fixes}
+    if entry.kind == "issue" and (unknown := sorted(set(fixes) - known)):
+        raise InputError(f"{entry.id} has no fix {unknown[0]!r}. It has: {', '.join(sorted(known))}")
+    with stoppable() as stop, workspace() as folder:
+        return _verify(
+            _Bench(entry, chosen, place, folder, base, stop, timeout, isolate or apart, installs if apart else {}, progress), fixes
+        )
+    raise AssertionError("unreachable")
+
+
+def _case(entry: Entry, name: str | None) -> Case:
+    found = cases_of(entry.id, entry.verify.case if entry.verify is not None else None)
+    if not found:
+        raise InputError(f"{entry.id} has no case that reproduces it. Those that have: troubleshoot kb list --format json")
+    if name is None:
+        return found[0]
+    for one in found:
+        if one.name == name:
+            return one
+    raise InputError(f"{entry.id} has no case {name!r}. It has: {', '.join(one.name for one in found)}")
+
+
+def _device(device: str | None, case: Case) -> str:
+    if device is not None:
+        kind = device.partition(":")[0]
+        if kind not in ("cpu", "cuda"):
+            raise InputError(f"--device {device}: cpu or cuda")
+        return kind
+    if "cpu" not in case.devices:
+        return case.devices[0]
+    accelerators = local_environment(accelerators=True).accelerators
+    return "cuda" if "cuda" in case.devices and any(one.kind in ("cuda", "rocm") for one in accelerators) else "cpu"
+
+
+def _verify(bench: _Bench, only: Sequence[str]) -> Verification:
+    environment = local_environment(accelerators=bench.device == "cuda")
+    interpreter = isolated.this_interpreter()
+    reason = requirements.wrong_device(bench.case, bench.device) or _no_accelerator(bench, environment)
+    if reason is None and bench.installs:
+        try:
+            interpreter = isolated.prepare(bench.installs, bench.stop, say=lambda text: bench.progress(text, 0, 1))
+        except isolated.IsolationError as error:
+            reason = str(error)
+    elif reason is None:
+        reason = requirements.misses(bench.case, environment) or requirements.unaffected(bench.entry.affected, environment)
+        if reason is not None and (bench.case.installs or (bench.entry.verify is not None and bench.entry.verify.install)):
+            reason += ". Try --isolated"
+    if reason is not None:
+        return _result(bench, environment, {}, Before("cannot-run", why=reason), ())
+    return _run(bench, interpreter, environment, only)
+
+
+def _no_accelerator(bench: _Bench, environment: Environment) -> str | None:
+    if bench.device != "cuda":
+        return None
+    if not any(one.kind in ("cuda", "rocm") for one in environment.accelerators):
+        return "there is no CUDA device here; not yet run on CUDA"
+    capability = environment.accelerators[0].capability
+    return requirements.wrong_capability(bench.case, ".".join(map(str, capability)) if capability else None)
+
+
+def _run(bench: _Bench, interpreter: isolated.Interpreter, local: Environment, only: Sequence[str]) -> Verification:
+    bench.progress("computing the reference", 0, 2)
+    dtypes = tuple(dict.fromkeys((bench.dtype, "float32", *_HALF)))
+    reference = run_job(bench.job("reference", dtypes=dtypes), bench.case, interpreter, bench.stop, timeout=bench.timeout)
+    environment = _environment(reference, local, bench)
+    told = _describe(reference, environment, bench)
+    if reference.outcome != "ok":
+        return _result(
+            bench,
+            environment,
+            told,
+            Before("cannot-run", why=f"the reference failed: {reference.error}", traceback=reference.traceback),
+            (),
+        )
+    if bench.installs:
+        reason = requirements.misses(bench.case, environment) or requirements.unaffected(bench.entry.affected, environment)
+        if reason is not None:
+            return _result(bench, environment, told, Before("cannot-run", why=reason), ())
+    allowed = tolerances(reference)
+    bench.progress("reproducing", 1, 2)
+    broken = run_job(bench.job("before", tolerance=allowed[bench.dtype]), bench.case, interpreter, bench.stop, timeout=bench.timeout)
+    if bench.device == "cuda":
+        told = {**told, **{name: broken.detail[name] for name in ("device_name", "capability") if name in broken.detail}}
+    diagnosis = _diagnose(bench, broken, environment)
+    before = _before(bench, broken, diagnosis)
+    if before.outcome != "reproduced":
+        return _result(bench, environment, told, before, ())
+    plays = [
+        play(fix, bench.case)
+        for fix in fixes_of(bench.entry, bench.entry.cause or bench.case.cause, bench.base)
+        if not only or fix.id in only
+    ]
+    outcomes = []
+    for number, one in enumerate(plays):
+        bench.progress(f"trying {one.fix.id}", 2 + number, 2 + len(plays))
+        outcomes.append(_try(bench, one, interpreter, environment, allowed))
+    outcomes = _on_fixed_release(bench, plays, outcomes, environment, allowed)
+    return _result(bench, environment, told, before, tuple(outcomes))
+
+
+def tolerances(reference: RunResult) -> dict[str, float]:
+    """Return the allowed relative error per dtype: ``TOLERANCE`` times that of a healthy run, and at least the dtype's floor."""
+    healthy = reference.detail.get("healthy") or {}
+    return {name: max(floor, TOLERANCE * (healthy.get(name) or 0.0)) for name, floor in FLOORS.items()}
+
+
+def _environment(result: RunResult, local: Environment, bench: _Bench) -> Environment:
+    """The environment of the child, which may be an isolated one; a stand-in counts as what it stands for (``facts``)."""
+    found = local_environment(path=[str(one) for one in result.detail.get("sys_path", ())]) if "sys_path" in result.detail else local
+    accelerators = local.accelerators if bench.device == "cuda" else ()
+    # A program that runs on the CPU is diagnosed as one, whatever GPU lies beside it.
+    return replace(found, accelerators=accelerators, closed_accelerators=True, python=result.detail.get("python", found.python))
+
+
+_TOLD = ("torch", "transformers", "accelerate", "diffusers", "peft", "open-clip-torch", "bitsandbytes", "safetensors", "numpy", "apex")
+
+
+def _describe(result: RunResult, environment: Environment, bench: _Bench) -> dict[str, object]:
+    names = (*_TOLD, *bench.case.present, *bench.installs)
+    packages = {name: known.version for name in dict.fromkeys(names) if (known := environment.package(name)) is not None and known.version}
+    if "torch" in result.detail:
+        packages["torch"] = result.detail["torch"]
+    return {
+        "python": environment.python, "os": environment.os, "machine": environment.details.get("machine"), "packages": packages,
+        "device_name": None, "capability": None, "isolated": bool(bench.installs),
+    }  # fmt: skip
+
+
+def _diagnose(bench: _Bench, result: RunResult, environment: Environment) -> Diagnosis | None:
+    """Give the engine what the user would have: the traceback, or the symptom where nothing was raised."""
+    if result.outcome in ("ok", "cannot-run", "import-error"):
+        return None
+    text = f"{bench.case.symptom}\n" if result.outcome == "wrong" else (result.traceback or result.error or "")
+    answers = dict(bench.case.facts)
+    if bench.dtype in _HALF:
+        answers.setdefault("dtype.requested", bench.dtype)
+    return diagnose(text, environment=environment, kb=bench.base, answers=answers)
+
+
+def _before(bench: _Bench, result: RunResult, diagnosis: Diagnosis | None) -> Before:
+    seconds = round(result.seconds, 2)
+    first = diagnosis.first.issue if diagnosis is not None and diagnosis.first is not None else None
+    if result.outcome in ("cannot-run", "import-error"):
+        return Before("cannot-run", result.error, None, seconds, f"the case cannot be run: {result.error}", result.traceback)
+    if result.outcome == "ok":
+        return Before("not-reproduced", None, None, seconds, "the program ends and its output is right")
+    if first != bench.entry.id:
+        return Before(
+            "not-reproduced", result.error, first, seconds, f"it fails, and the diagnosis is {first or 'unknown'}", result.traceback
+        )
+    return Before("reproduced", result.error, first, seconds, "", result.traceback)
+
+
+def _try(bench: _Bench, one: Play, interpreter: isolated.Interpreter, environment: Environment, allowed: Mapping[str, float]) -> FixOutcome:
+    if one.skip:
+        return _skipped(one.fix, one.skip)
+    if one.install:
+        changed = _changed(bench, one.install, environment)
+        if isinstance(changed, str):
+            return _skipped(one.fix, changed)
+        try:
+            interpreter = isolated.prepare(changed, bench.stop, say=lambda text: bench.progress(text, 0, 1))
+        except isolated.IsolationError as error:
+            return _skipped(one.fix, f"cannot-run: {error}" if not error.offline else str(error))
+    return _outcome(bench, one, _play(bench, one, interpreter, allowed), allowed, _and_changes(bench, one, interpreter, environment))
+
+
+def _play(bench: _Bench, one: Play, interpreter: isolated.Interpreter, allowed: Mapping[str, float]) -> RunResult:
+    job = bench.job("fix", dtype=one.dtype, variant=one.variant, patches=one.patches, autocast=one.autocast, tolerance=allowed[one.dtype])
+    return run_job(job, bench.case, interpreter, bench.stop, timeout=bench.timeout)
+
+
+def _changed(bench: _Bench, install: Mapping[str, str | None], environment: Environment) -> dict[str, str] | str:
+    """Return the releases of an environment with other packages, or why there is none."""
+    if not bench.isolated:
+        return "needs --isolated"
+    held = dict(bench.installs)
+    for name in bench.case.present:
+        known = environment.package(name)
+        if known is not None and known.version:
+            held.setdefault(name, known.version)
+    if "torch" in install:
+        return "cannot-run: another torch is not installed for a verification"
+    for name, version in install.items():
+        if version is None:
+            held.pop(name, None)
+        else:
+            held[name] = version
+    return held
+
+
+def _and_changes(bench: _Bench, one: Play, interpreter: isolated.Interpreter, environment: Environment) -> str:
+    """Tell what else an installation changes: packages of the user's environment that would come in another version."""
+    if not one.install or not interpreter.isolated:
+        return ""
+    others = []
+    for name, version in isolated.installed(interpreter).items():
+        known = environment.package(name.replace("_", "-").lower())
+        if known is not None and known.version and known.version != version and name not in one.install:
+            others.append(f"{name} {known.version} to {version}")
+    return f"; it also changes {', '.join(others)}" if others else ""
+
+
+def _outcome(bench: _Bench, one: Play, result: RunResult, allowed: Mapping[str, float], more: str = "") -> FixOutcome:
+    works, why = judge(result, allowed[one.dtype], hides=one.fix.kind in HIDING)
+    bytes_ = result.bytes_per_parameter
+    return FixOutcome(
+        id=one.fix.id, kind=one.fix.kind, expected=one.fix.expected, outcome="works" if works else "fails", why=why + more,
+        relative_error=result.relative_error, weights_bytes_per_parameter=round(bytes_, 3) if bytes_ is not None else None,
+        title=one.fix.title, seconds=round(result.seconds, 2), traceback=result.traceback,
+    )  # fmt: skip
+
+
+def judge(result: RunResult, allowed: float, *, hides: bool = False) -> tuple[bool, str]:
+    """Return whether a run with a fix works, and why. A fix that ``hides`` the failure has only to end; what it lets through is said."""
+    if result.outcome == "ok":
+        return True, f"the output is within {result.relative_error:.2g} of the reference ({allowed:.2g} is allowed)"
+    if result.outcome == "wrong":
+        return hides, f"it ends; the failure is hidden, not repaired: {result.error}" if hides else (result.error or "the output is wrong")
+    return False, (result.error or result.outcome).splitlines()[0][:300]
+
+
+def _skipped(fix: Fix, why: str) -> FixOutcome:
+    return FixOutcome(fix.id, fix.kind, fix.expected, "skipped", why, title=fix.title)
+
+
+def _on_fixed_release(
+    bench: _Bench, plays: Sequence[Play], outcomes: list[FixOutcome], environment: Environment, allowed: Mapping[str, float]
+) -> list[FixOutcome]:
+    """Run what works here on the fixed release too, since a workaround outlives its reason; what breaks there is said."""
+    upgrade = next(
+        (one for one, seen in zip(plays, outcomes, strict=True) if "upgrade" in one.fix.action and seen.outcome == "works"), None
+    )
+    changed = _changed(bench, upgrade.install, environment) if upgrade is not None else ""
+    if upgrade is None or isinstance(changed, str):
+        return outcomes
+    interpreter = isolated.prepare(changed, bench.stop)
+    name, version = next(iter(upgrade.install.items()))
+    found = []
+    for one, seen in zip(plays, outcomes, strict=True):
+        if one.workaround and seen.outcome == "works":
+            bench.progress(f"trying {one.fix.id} on {name} {version}", len(plays), len(plays) + 1)
+            works, why = judge(_play(bench, one, interpreter, allowed), allowed[one.dtype])
+            seen = replace(
+                seen, why=f"{seen.why}; on {name} {version} it {'does no harm' if works else f'breaks, so remove it then: {why}'}"
+            )
+        found.append(seen)
+    return found
+
+
+def _result(
+    bench: _Bench, environment: Environment, told: Mapping[str, object], before: Before, fixes: tuple[FixOutcome, ...]
+) -> Verification:
+    if not told:
+        told = _describe(RunResult("cannot-run"), environment, bench)
+    return Verification(
+        issue=bench.entry.id, case=bench.case.name, tier=bench.case.tier, device=bench.device, environment=told, before=before, fixes=fixes,
+        verdict=verdict_of(before, fixes), dtype=bench.dtype, stand_in=bench.case.stand_in,
+    )  # fmt: skip
+
+
+def verify_diagnosis(diagnosis: Diagnosis, **options: object) -> Verification | None:
+    """Verify the first issue of a diagnosis that has a case, with the options of :func:`verify`; None where none has one."""
+    for one in diagnosis.diagnoses:
+        if one.verify is not None:
+            return verify(one.issue, **options)  # type: ignore[arg-type]
+    return None
