@@ -276,3 +276,82 @@ def test_nothing_is_empty(text: str | bytes) -> None:
 def test_binary_data_is_told(data: bytes) -> None:
     """An archive, a picture or a pickle is no report."""
     assert read_report(data).reason == "binary"
+
+
+def test_a_windows_path_is_no_escape() -> None:
+    r"""A backslash before an n is a directory's separator in C:\ComfyUI\nodes.py."""
+    failure = only('Traceback (most recent call last):\n  File "C:\\ComfyUI\\nodes.py", line 13, in f\n    x\nRuntimeError: boom\n')
+    assert failure.frames[0].path == "C:/ComfyUI/nodes.py"
+
+
+INNER = '  File "/home/u/t.py", line 3, in train_fn\n    y()\nRuntimeError: expected scalar type Half but found Float\n'
+OUTER = 'Traceback (most recent call last):\n  File "driver.py", line 9, in <module>\n    go()\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "outer"),
+    [
+        (
+            f"{OUTER}ray.exceptions.RayTaskError(RuntimeError): ray::train_fn() (pid=123, ip=1.1.1.1)\n{INNER}",
+            "ray.exceptions.RayTaskError(RuntimeError)",
+        ),
+        (
+            f"ray.exceptions.RayTaskError(RuntimeError): ray::train_fn() (pid=123, ip=1.1.1.1)\n{INNER}",
+            "ray.exceptions.RayTaskError(RuntimeError)",
+        ),
+        (
+            f"{OUTER}RuntimeError: Caught RuntimeError in replica 0.\nOriginal Traceback (most recent call last):\n{INNER}",
+            "RuntimeError",
+        ),
+        (
+            f"{OUTER}RuntimeError: It failed in the interpreter.\nTraceback of TorchScript (most recent call last):\n{INNER}",
+            "RuntimeError",
+        ),
+        (
+            f'multiprocessing.pool.RemoteTraceback: \n"""\nTraceback (most recent call last):\n{INNER}"""\n\n'
+            f"The above exception was the direct cause of the following exception:\n\n{OUTER}RuntimeError: expected scalar type Half but found Float\n",
+            "RuntimeError",
+        ),
+        (
+            f"{OUTER}torch._dynamo.exc.BackendCompilerFailed: backend='inductor' raised:\nRuntimeError: expected scalar type Half but found Float\n",
+            "torch._dynamo.exc.BackendCompilerFailed",
+        ),
+    ],
+)
+def test_what_was_raised_elsewhere_comes_first(text: str, outer: str) -> None:
+    """Workers of Ray, of pools and of DataParallel, TorchScript and compilers put one error into the message of another."""
+    failure = only(text)
+    assert [one.type for one in failure.exceptions] == ["RuntimeError", outer]
+    assert failure.root.message == "expected scalar type Half but found Float"
+    assert failure.exceptions[1].link == "cause"
+
+
+def test_values_that_loguru_draws_are_skipped() -> None:
+    """Markers, blank lines between frames, and the values below the source."""
+    text = (
+        "Traceback (most recent call last):\n\n"
+        '> File "t.py", line 10, in <module>\n    f(1)\n    └ <function f at 0x7f>\n\n'
+        '  File "t.py", line 5, in f\n    return x / 0\n           └ 1\n\nZeroDivisionError: division by zero\n'
+    )
+    failure = only(text)
+    assert (failure.root.type, [frame.code for frame in failure.frames]) == ("ZeroDivisionError", ["f(1)", "return x / 0"])
+
+
+def test_the_fault_handler_prints_the_innermost_frame_first() -> None:
+    """A crash below Python has a message and frames in reverse."""
+    text = (
+        "Fatal Python error: Segmentation fault\n\nCurrent thread 0x00007f (most recent call first):\n"
+        '  File "x.py", line 3 in forward\n  File "t.py", line 9 in <module>\n\n'
+    )
+    failure = only(text)
+    assert failure.root.message == "Segmentation fault"
+    assert [frame.function for frame in failure.frames] == ["<module>", "forward"]
+
+
+def test_what_a_destructor_raised_is_not_the_cause() -> None:
+    """Python ignored it, and so does the diagnosis where anything else failed."""
+    report = read_report(
+        "Exception ignored in: <function X.__del__ at 0x7f>\nTraceback (most recent call last):\n"
+        '  File "t.py", line 3, in __del__\n    self.x\nAttributeError: no attribute\n' + WHOLE
+    )
+    assert [failure.role for failure in report.failures] == ["victim", "cause"]

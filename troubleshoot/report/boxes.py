@@ -25,8 +25,7 @@ def begins_box(line: str) -> bool:
 
 def begins_cut_box(lines: list[str], at: int) -> bool:
     """Tell whether a frame of a box whose top is missing begins at ``at``."""
-    line = lines[at]
-    if " in " not in line or not (_FRAME.match(line) or _CELL.match(line)):
+    if _frame(lines, at, len(lines))[0] is None:
         return False
     return any(line.lstrip().startswith(_ARROW) for line in lines[at + 1 : at + 9])
 

@@ -168,7 +168,8 @@ def _expand(
 
 
 def _needs_unescape(line: str) -> bool:
-    return "\\n" in line and ("Traceback" in line or "File " in line)
+    # Not every backslash before an n is an escape: C:\\ComfyUI\\nodes.py.
+    return "last):\\n" in line or "\\n  File " in line or "\\nFile " in line
 
 
 _ESCAPES = {"n": "\n", "t": "\t", "r": "", '"': '"', "'": "'", "\\": "\\", "/": "/"}

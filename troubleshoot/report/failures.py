@@ -71,7 +71,7 @@ def assemble(found: Scan) -> tuple[Failure, ...]:
         order.setdefault(fingerprint(chain.exceptions), []).append(chain)
     failures = [_failure(key, chains) for key, chains in order.items()]
     failures.sort(key=lambda failure: failure.line)
-    return tuple(_with_roles(failures, found)) if len(failures) > 1 else tuple(_alone(failures))
+    return tuple(_with_roles(failures, found) if len(failures) > 1 else failures)
 
 
 def _bare(function: str | None) -> str:
@@ -118,14 +118,14 @@ def _secondary(failure: Failure) -> bool:
     return root.name in _SECONDARY_TYPES or any(word in root.message for word in _SECONDARY_WORDS)
 
 
-def _alone(failures: list[Failure]) -> list[Failure]:
-    return failures
-
-
 def _with_roles(failures: list[Failure], found: Scan) -> list[Failure]:
-    genuine = [failure for failure in failures if failure.role == "cause" and not _secondary(failure)]
-    if genuine:
-        failures = [replace(failure, role="victim") if failure.role == "cause" and _secondary(failure) else failure for failure in failures]
+    ignored = {chain.exceptions[0].line for chain in found.chains if chain.ignored}
+    secondary = [failure.line in ignored or _secondary(failure) for failure in failures]
+    if any(failure.role == "cause" and not late for failure, late in zip(failures, secondary, strict=True)):
+        failures = [
+            replace(failure, role="victim") if late and failure.role == "cause" else failure
+            for failure, late in zip(failures, secondary, strict=True)
+        ]
     if found.root_rank is None:
         return failures
     named = [failure for failure in failures if found.root_rank in failure.ranks and failure.role == "cause"]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 
-from troubleshoot.report.model import RaisedException
+from troubleshoot.report.model import Frame, RaisedException
 from troubleshoot.report.source import Source, raised
 from troubleshoot.report.tracebacks import ends_message
 
 _TERMINATE = re.compile(r".*terminate called after throwing an instance of '([^']{1,200})'")
 _UNCAUGHT = re.compile(r".*terminating (?:due to|with) uncaught exception of type ([\w:]{1,200})(?:: (.*))?")
+_FAULT_FRAME = re.compile(r'File "([^"]*)", line (\d{1,9}) in (.*)$')
 _RANK = re.compile(r"\[[Rr]ank (\d{1,5})\]")
 _FOOTER_RANK = re.compile(r"\s*rank\s{1,20}: (\d{1,6})(?:\s|$)")
 
@@ -48,6 +49,27 @@ def skip_native_frames(lines: list[str], at: int) -> int:
     while at < len(lines) and lines[at].lstrip().startswith(("frame #", "Exception raised from", "<omitting python frames>")):
         at += 1
     return at
+
+
+def read_fatal(source: Source, at: int) -> tuple[RaisedException | None, int]:
+    """Read what Python's fault handler prints: ``Fatal Python error: Segmentation fault`` and frames, the innermost first."""
+    lines, numbers = source.lines, source.numbers
+    frames: list[Frame] = []
+    past = at + 1
+    threads = 0
+    for i in range(at + 1, min(len(source), at + 400)):
+        stripped = lines[i].strip()
+        if "most recent call first" in stripped:
+            threads += 1
+        match = _FAULT_FRAME.match(stripped)
+        if match:
+            if threads == 1:
+                frames.append(Frame(match[1], match[3], int(match[2]), None, numbers[i]))
+        elif stripped and "most recent call first" not in stripped and not stripped.startswith("Python runtime state"):
+            break
+        past = i + 1
+    frames.reverse()
+    return raised("", lines[at].partition(": ")[2], frames, numbers[at], numbers[past - 1], complete=bool(frames)), past
 
 
 def read_watchdog(source: Source, at: int) -> tuple[RaisedException, int | None]:

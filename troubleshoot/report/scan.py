@@ -83,7 +83,7 @@ class _Scanner:
                 i = self._message(i)
             elif line[:4] == "E   " and len(line) > 4:
                 i = self._pytest(i)
-            elif " in " in line or "In [" in line or "In[" in line or "File " in line:
+            elif " in " in line or line[-3:] == " in" or "In [" in line or "In[" in line or "File " in line:
                 i = self._frame(i)
             elif (
                 "terminat" in line
@@ -138,12 +138,14 @@ class _Scanner:
                 break
             exceptions.append(replace(one, link=link) if link else one)
             i = past
-            nested = self._nested(i) if one.type else None
+            nested = self._nested(i, one) if one.type else None
             if nested is not None:
                 inner, i = nested
                 # What a worker raised came first; the exception that carries its text came of it.
                 wrapped = exceptions.pop()
                 exceptions.extend([inner, replace(wrapped, link="cause")])
+            if i < end and lines[i].strip() == '"""':
+                i += 1
             if one.name.endswith("ExceptionGroup") and i < end and lines[i].startswith("+-"):
                 i = self._members(i, exceptions)
             following = tracebacks.connector(lines, i, end)
@@ -158,6 +160,7 @@ class _Scanner:
         if exceptions[0].link:
             exceptions[0] = replace(exceptions[0], link=None)
         chain = self._add(exceptions)
+        chain.ignored = at > 0 and lines[at - 1].startswith("Exception ignored in")
         if in_footer:
             chain.rank, chain.from_footer = self.footer_rank, True
         return max(i, at + 1)
@@ -226,9 +229,19 @@ class _Scanner:
                     return notebooks.read_notebook(self.source, at)
         return tracebacks.read_traceback(self.source, at)
 
-    def _nested(self, at: int) -> tuple[RaisedException, int] | None:
-        """Read the traceback of a worker that a message carries in it."""
+    def _nested(self, at: int, wrapper: RaisedException) -> tuple[RaisedException, int] | None:
+        """Read what a worker, a compiler or TorchScript raised, where the message of another exception carries it."""
         lines, end = self.source.lines, len(self.source)
+        last = wrapper.message.rpartition("\n")[2].strip()
+        if at < end and lines[at].lstrip().startswith('File "') and last.startswith(("ray::", "Traceback of TorchScript")):
+            one, past = tracebacks.read_traceback(self.source, at)
+            return (one, past) if one else None
+        if at < end and last.endswith("raised:"):
+            found = tracebacks.read_exception_line(self.source, at, False)
+            if found:
+                kind, message, past = found
+                return raised(kind, message, [], self.source.numbers[at], self.source.numbers[past - 1]), past
+            return None
         for i in range(at, min(end, at + 4)):
             stripped = lines[i].strip()
             if not stripped or (stripped.startswith(_WRAPPERS) and grammar.HEADER not in stripped):
@@ -292,6 +305,8 @@ class _Scanner:
                 return past
         if " in " in line and ("In [" in line or "<ipython" in line):
             return self._frame(at)
+        if line.startswith("Fatal Python error: "):
+            return self._native(at)
         if "Warning: " in line:
             warned = _WARNING.search(line)
             if warned and not _INSIDE.search(line[: warned.end()]):
@@ -347,7 +362,12 @@ class _Scanner:
             message, past = first, at + 1
         if self.before is None or self.before[0] != at:
             self.before = (at, f"{kind}: {message}" if kind else message)
-        self._add([raised(kind, message, [], self.source.numbers[at], self.source.numbers[past - 1])])
+        one = raised(kind, message, [], self.source.numbers[at], self.source.numbers[past - 1])
+        nested = self._nested(past, one) if kind else None
+        if nested:
+            self._add([nested[0], replace(one, link="cause")])
+            return nested[1]
+        self._add([one])
         return past
 
     # -- native code and launchers -----------------------------------------------------------------------------------------
@@ -359,6 +379,8 @@ class _Scanner:
         line = self.source.lines[at]
         from troubleshoot.report import native
 
+        if line.startswith("Fatal Python error: "):
+            return self._one(native.read_fatal(self.source, at))
         if "terminate called" in line or "uncaught exception" in line:
             return self._one(native.read_terminate(self.source, at))
         if "Watchdog caught" in line:

@@ -30,6 +30,8 @@ class Chain:
         self.role = role
         # Restated in torchelastic's footer, not printed by the process itself.
         self.from_footer = False
+        # Raised where nobody could catch it, in a destructor or at exit.
+        self.ignored = False
 
 
 class Scan:

@@ -20,6 +20,12 @@ _MESSAGE_GOES_ON = (
 )  # fmt: skip
 
 
+#: How lines begin that are no part of a message: the next frame, links of chains, rules, prompts, log lines.
+_ENDS = (
+    'File "', grammar.CAUSE_LINE, grammar.CONTEXT_LINE, "--------", "========", "____", "+-", "## ", "# ", "frame #",
+    "Exception raised from",     "E   ", "FAILED ", "[rank", "[INFO", "[WARN", "[ERROR", "[20", "In [", ">>> ", "*** ", "PS C:", "(base)", "root@", "~ ", '"""',
+    "Exception in thread", "Exception ignored in", "Fatal Python error",
+)  # fmt: skip
 _LEVELS = frozenset(("INFO", "WARNING", "WARN", "DEBUG", "ERROR", "CRITICAL"))
 
 
@@ -77,7 +83,9 @@ def read_traceback(source: Source, at: int) -> tuple[RaisedException | None, int
         i = i_next
     if not frames and header_indent is None:
         return None, at + 1
-    message_at = _skip_blank(lines, i, end, 2) if not frames else i
+    message_at = _skip_blank(lines, i, end, 2)
+    if frames and message_at > i and not (message_at < end and grammar.match_exception(lines[message_at].strip(), False)):
+        message_at = i
     found = read_exception_line(source, message_at, bool(frames)) if message_at < end else None
     complete = complete and bool(frames) and not elided
     if found:
@@ -170,39 +178,7 @@ def ends_message(stripped: str) -> bool:
     first = stripped[0]
     if "%|" in stripped or "it/s" in stripped:
         return True
-    if first == "F" and stripped.startswith('File "'):
-        return True
-    if first in "`$╭─│❱╰" or grammar.HEADER in stripped:
-        return True
-    if first == "<" or stripped.startswith(
-        (
-            grammar.CAUSE_LINE,
-            grammar.CONTEXT_LINE,
-            "--------",
-            "========",
-            "+-",
-            "____",
-            "E   ",
-            "FAILED ",
-            "[rank",
-            "[INFO",
-            "[WARN",
-            "[ERROR",
-            "[20",
-            "In [",
-            ">>> ",
-            "*** ",
-            "PS C:",
-            "(base)",
-            "root@",
-            "~ ",
-            "## ",
-            "# ",
-            "frame #",
-            "Exception raised from",
-            "During handling",
-        )
-    ):
+    if first in "`$╭─│❱╰<" or grammar.HEADER in stripped or stripped.startswith(_ENDS):
         return True
     if first in "IWEDC" and stripped.split(" ", 1)[0].rstrip(":") in _LEVELS:
         return True
@@ -275,6 +251,10 @@ def _read_code(lines: list[str], at: int, end: int, frame_indent: int, flat: boo
         stripped = raw.strip()
         if not stripped:
             return code, i
+        if stripped[0] in "└│├" and code is not None:
+            # The values that loguru draws below a source line.
+            i += 1
+            continue
         deeper = grammar.indent(raw) > frame_indent
         if deeper and not flat:
             if code is None and not grammar.is_carets(stripped):
