@@ -310,8 +310,14 @@ def _questions(known: _Known, given: Mapping[str, str], hypotheses: tuple[Hypoth
     from troubleshoot.fixes.select import candidate_fixes, first_fix, fit_of
 
     now = hypotheses[0]
-    fits = [fit_of(fix, now.candidate.context) for fix in candidate_fixes(now, known.base)]
-    opens = open_facts(hypotheses, matches.candidates, undecided_facts(hypotheses, tuple(fit.about for fit in fits if fit.fits is None)))
+    undecided: list[str | None] = []
+    for fix in candidate_fixes(now, known.base):
+        fit = fit_of(fix, now.candidate.context)
+        if fit.fits and not fit.late:
+            # What comes behind a fix that fits cannot become the first one.
+            break
+        undecided.append(fit.about if fit.fits is None else None)
+    opens = open_facts(hypotheses, matches.candidates, undecided_facts(hypotheses, tuple(undecided)))
     opens = tuple(one for one in opens if one.about not in given)
     if not opens:
         return ()

@@ -86,15 +86,22 @@ def _evaluate(condition: Condition, context: Context) -> Outcome:
 def _any(conditions: tuple[Condition, ...], context: Context) -> Outcome:
     refuted: Outcome | None = None
     unknown = False
-    failure = context.failure
-    for condition in conditions:
-        # Long lists of places and words are usual, and mostly none is there: look before the whole way is gone.
-        if condition.frame is not None and (failure is None or nowhere(condition.frame, failure)):
-            if failure is None or not failure.complete:
-                unknown = True
-            else:
-                refuted = refuted or Outcome(False, f"no frame in {condition.frame}")
-            continue
+    sorted_ = context.known.alternatives(conditions)
+    if sorted_.places:
+        # Long lists of places are usual, and mostly none of them is there: look for the text before the whole way is gone.
+        failure = context.failure
+        paths = failure.all_paths if failure is not None else ""
+        for text, condition in sorted_.places:
+            if text in paths:
+                outcome = evaluate(condition, context)
+                if outcome.state:
+                    return outcome
+                unknown = unknown or outcome.state is None
+        if failure is None or not failure.complete:
+            unknown = True
+        else:
+            refuted = Outcome(False, f"no frame in {sorted_.places[0][1].frame}")
+    for condition in sorted_.others:
         outcome = evaluate(condition, context)
         if outcome.state:
             return outcome

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from troubleshoot.knowledge.schema import Condition, Entry
 
@@ -28,6 +29,14 @@ def changes_environment(answers: Iterable[str]) -> bool:
     return any(name == "gpu" or name.startswith(("package.", "device.")) for name in answers)
 
 
+@dataclass(frozen=True)
+class Alternatives:
+    """The members of an ``any``, sorted by how they are decided: mere places (with the text to look for), and the others."""
+
+    places: tuple[tuple[str, Condition], ...]
+    others: tuple[Condition, ...]
+
+
 class ConditionMemo:
     """What follows from a condition alone, by identity; it lives as long as the knowledge base that holds the conditions."""
 
@@ -35,12 +44,21 @@ class ConditionMemo:
         """Start empty."""
         self._facts: dict[int, frozenset[str]] = {}
         self._values: dict[int, frozenset[str]] = {}
+        self._alternatives: dict[int, Alternatives] = {}
 
     def facts(self, condition: Condition) -> frozenset[str]:
         """Return the facts that a condition reads."""
         known = self._facts.get(id(condition))
         if known is None:
             known = self._facts[id(condition)] = _condition_facts(condition)
+        return known
+
+    def alternatives(self, conditions: tuple[Condition, ...]) -> Alternatives:
+        """Return the members of an ``any``, sorted."""
+        known = self._alternatives.get(id(conditions))
+        if known is None:
+            places = tuple((f"/{one.frame}" if "/" in one.frame else one.frame, one) for one in conditions if one.frame)
+            known = self._alternatives[id(conditions)] = Alternatives(places, tuple(one for one in conditions if not one.frame))
         return known
 
     def values(self, condition: Condition) -> frozenset[str]:
