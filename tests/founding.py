@@ -1,4 +1,4 @@
-"""The five reports that the project started from, in the forms in which they reach it. Written for the tests; frames as the releases print them."""
+"""The five reports that the project started from, in the forms in which they reach it: our own words, frames as releases print them."""
 
 from __future__ import annotations
 
@@ -52,7 +52,10 @@ BLIP2 = Founding(
   File "{SITE}/torch/nn/functional.py", line 2900, in layer_norm
     return torch.layer_norm(
 """,
-    messages={"cuda": "expected scalar type Float but found Half", "cpu": "mixed dtype (CPU): expect parameter to have scalar type of Float"},
+    messages={
+        "cuda": "expected scalar type Float but found Half",
+        "cpu": "mixed dtype (CPU): expect parameter to have scalar type of Float",
+    },
 )
 
 MINICPM = Founding(
@@ -145,7 +148,10 @@ OPEN_CLIP = Founding(
   File "{SITE}/torch/nn/functional.py", line 2900, in layer_norm
     return torch.layer_norm(
 """,
-    messages={"cuda": "expected scalar type Float but found BFloat16", "cpu": "mixed dtype (CPU): expect parameter to have scalar type of Float"},
+    messages={
+        "cuda": "expected scalar type Float but found BFloat16",
+        "cpu": "mixed dtype (CPU): expect parameter to have scalar type of Float",
+    },
 )
 
 ALL = (BLIP2, MINICPM, T5_APEX, QWEN2_VL, OPEN_CLIP)

@@ -55,8 +55,8 @@ def diagnose(
     """Diagnose a pasted report (``str`` is always text), a file (``os.PathLike``) or a live exception.
 
     ``environment``: "auto" (local facts only where the report is from this machine), "local", "report" (only what the report says), the
-    path of an environment dump, or an Environment. ``answers`` are facts by name (``{"package.apex": "absent"}``), ``gpu`` a GPU's name, ``have``
-    package versions.
+    path of an environment dump, or an Environment. ``answers`` are facts by name (``{"package.apex": "absent"}``), ``gpu`` a GPU's
+    name, ``have`` package versions.
 
     Raises:
         InputError: a file or an answer cannot be used; never for an exception, where ``errors`` says what went wrong.
@@ -87,7 +87,8 @@ def _diagnose_exception(
     except Exception as error:
         return Diagnosis(
             verdict="unknown", reason="too-little", summary="The diagnosis itself failed.", report=Report((), ()), environment=Environment(),
-            diagnoses=(), questions=(), knowledge="", tool=__version__, language=language, errors=(f"{type(error).__name__}: {error}",),
+            diagnoses=(), questions=(), knowledge="", tool=__version__, language=language,
+            errors=(f"{type(error).__name__}: {error}",),
         )  # fmt: skip
 
 
@@ -154,7 +155,9 @@ def _answers(answers: Mapping[str, str] | None, gpu: str | None, have: Mapping[s
 
             close = difflib.get_close_matches(name, sorted(VOCABULARY), n=2)
             hint = f" Did you mean: {', '.join(close)}?" if close else ""
-            raise InputError(f"no fact is called {name!r}.{hint} The facts are listed in docs/writing-entries.md; for example package.apex=absent.")
+            raise InputError(
+                f"no fact is called {name!r}.{hint} The facts are listed in docs/writing-entries.md; for example package.apex=absent."
+            )
     return given
 
 
@@ -337,4 +340,3 @@ def _questions(known: _Known, given: Mapping[str, str], hypotheses: tuple[Hypoth
         return ranked[0].entry.id, first_fix(ranked[0], known.base)
 
     return questions(opens, known.base, first, known.language)
-

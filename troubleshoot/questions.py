@@ -24,13 +24,21 @@ _MOST_QUESTIONS = 3
 _DEFAULTS: dict[str, tuple[Ask, ...]] = {
     "gpu": (Ask(en="Which GPU does it run on?", zh="用的是哪块 GPU？", answers=("T4", "V100", "A100", "RTX 4090", "cpu")),),
     "dtype.requested": (
-        Ask(en="Which dtype did you load or run the model with?", zh="模型是用哪种 dtype 加载或运行的？", answers=("float16", "bfloat16", "float32")),
+        Ask(
+            en="Which dtype did you load or run the model with?",
+            zh="模型是用哪种 dtype 加载或运行的？",
+            answers=("float16", "bfloat16", "float32"),
+        ),
     ),
     "attention": (
         Ask(en="Which attention implementation is used?", zh="用的是哪种注意力实现？", answers=("eager", "sdpa", "flash_attention_2")),
     ),
     "quantization": (
-        Ask(en="Is the model quantized, and how?", zh="模型是否量化？用的哪种方式？", answers=("none", "bitsandbytes-4bit", "bitsandbytes-8bit", "gptq", "awq")),
+        Ask(
+            en="Is the model quantized, and how?",
+            zh="模型是否量化？用的哪种方式？",
+            answers=("none", "bitsandbytes-4bit", "bitsandbytes-8bit", "gptq", "awq"),
+        ),
     ),
     "autocast": (Ask(en="Does the failing code run under autocast?", zh="出错的代码是否在 autocast 下运行？", answers=("on", "off")),),
     "device.kind": (Ask(en="On which kind of device does it run?", zh="在哪种设备上运行？", answers=("cuda", "cpu", "mps", "rocm")),),
@@ -88,7 +96,7 @@ def _model_question(candidates: tuple[Candidate, ...]) -> Open | None:
 
 def _add(found: dict[str, Open], about: str, ask: Ask, issue: str) -> None:
     known = found.get(about)
-    issues = (*known.issues, issue) if known and issue not in known.issues else (known.issues if known else (issue,))
+    issues = tuple(dict.fromkeys((*(known.issues if known else ()), issue)))
     found[about] = Open(about, known.ask if known else ask, issues)
 
 
@@ -112,7 +120,7 @@ def _asked(condition: Condition) -> Iterator[tuple[str, Ask]]:
             yield about, ask
         return
     for part in (*condition.any, *condition.all, *condition.none):
-        yield from _asked(part if part.ask or not condition.ask else part)
+        yield from _asked(part)
 
 
 def _fact_name(condition: Condition) -> str | None:

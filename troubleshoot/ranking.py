@@ -1,15 +1,15 @@
 """Candidates become ranked hypotheses (an entry with one cause) with two calibrated probabilities.
 
-Two questions are kept apart: is it this issue, and is it this cause. Within one failure the most specific entry that something of its own speaks
-for comes before the entries that it refines; a family spreads its probability over its causes by their weights, multiplied where
-conditions hold (a naive Bayes over public reports). The constants below were chosen on the knowledge base's own examples and checked for calibration with
-``troubleshoot kb score``; docs/architecture.md shows the figures.
+Two questions are kept apart: is it this issue, and is it this cause. Within one failure the most specific entry that something of its
+own speaks for comes before the entries that it refines; a family spreads its probability over its causes by their weights, multiplied
+where conditions hold (a naive Bayes over public reports). The constants below were chosen on the knowledge base's own examples and
+checked for calibration with ``troubleshoot kb score``; docs/architecture.md shows the figures.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from troubleshoot.knowledge.base import KnowledgeBase
 from troubleshoot.knowledge.schema import Entry, WeightedCause
@@ -39,6 +39,8 @@ _PHRASE = 0.6
 _NOTHING_OWN = -3.0
 #: ... and no other entry is there to answer.
 _NOTHING_OWN_ALONE = -1.0
+#: How much of the doubt in the first cause goes away where another entry for the same failure is sure of the same cause.
+_SHARED = 0.8
 #: A pattern found outside the failure, while the failure itself has another, out-of-scope, explanation.
 _BESIDE_OTHER = -2.5
 #: ... or no explanation at all.
@@ -117,16 +119,13 @@ def _rank_group(group: list[Candidate], penalty: float, base: KnowledgeBase, mos
     ids = {one.entry.id for one in group}
     ancestors = {one.entry.id: _ancestors(one.entry, base) for one in group}
     # A special entry for which nothing of its own speaks stands back where another one has something, or claims nothing special.
-    stands_back = {one.entry.id: one.special and one.own <= 0 and not _says_most(one, group) for one in group}
+    stands_back = {one.entry.id: one.special and one.own <= 0 and not (one.identified and _says_most(one, group)) for one in group}
     rivals = not all(stands_back.values())
     strengths = {one.entry.id: _probability(_log_odds(one, stands_back[one.entry.id], rivals) + penalty) for one in group}
     leading = {id_: not (back and rivals) for id_, back in stands_back.items()}
     # An entry is overruled by a supported one that refines it.
     overruled = {
-        parent
-        for one in group
-        if leading[one.entry.id] and strengths[one.entry.id] >= LIKELY
-        for parent in ancestors[one.entry.id] & ids
+        parent for one in group if leading[one.entry.id] and strengths[one.entry.id] >= LIKELY for parent in ancestors[one.entry.id] & ids
     }
     ordered = sorted(
         group,
@@ -219,7 +218,14 @@ def _hypotheses(candidate: Candidate, strength: float, scale: float, leads: bool
         # The family as an issue is as sure as its message; a cause that is not the first one is listed as an alternative.
         found.append(
             Hypothesis(
-                candidate, weighted.cause, weighted, _cap(confidence if not found else confidence * share), _cap(strength * scale * share), share, leads, count
+                candidate,
+                weighted.cause,
+                weighted,
+                _cap(confidence if not found else confidence * share),
+                _cap(strength * scale * share),
+                share,
+                leads,
+                count,
             )
         )
     return found
@@ -237,10 +243,12 @@ def _merge_causes(ranked: list[Hypothesis]) -> tuple[Hypothesis, ...]:
     first = ranked[0]
     missing = 1.0 - first.cause_confidence
     same = max(
-        (one.share * (1.0 if one.entry.kind == "family" else one.confidence) for one in ranked[1:] if one.cause == first.cause and one.candidate.failure == first.candidate.failure),
+        (
+            one.share * (1.0 if one.entry.kind == "family" else one.confidence)
+            for one in ranked[1:]
+            if one.cause == first.cause and one.candidate.failure == first.candidate.failure
+        ),
         default=0.0,
     )
-    merged = Hypothesis(
-        first.candidate, first.cause, first.weighted, first.confidence, _cap(first.cause_confidence + missing * same * 0.8), first.share, first.leads, first.open
-    )
+    merged = replace(first, cause_confidence=_cap(first.cause_confidence + missing * same * _SHARED))
     return (merged, *ranked[1:])

@@ -31,7 +31,9 @@ def summarise(
     if report.reason == "binary":
         return "这不是文本，无法读取。" if chinese else "This is not text; paste the traceback or the log as text."
     failure = report.cause
-    what = f"{failure.root.type}: {failure.root.message.splitlines()[0][:120] if failure.root.message else ''}".strip(": ") if failure else ""
+    what = (
+        f"{failure.root.type}: {failure.root.message.splitlines()[0][:120] if failure.root.message else ''}".strip(": ") if failure else ""
+    )
     if reason == "out-of-scope":
         group = base.out_of_scope[next(iter(matches.out_of_scope.values()))]
         title = group.title.zh if chinese else group.title.en

@@ -73,5 +73,8 @@ def _uncertain(version: Version) -> bool:
 
 def _same_release(one: Version, other: Version) -> bool:
     width = max(len(one.release), len(other.release))
-    pad = lambda version: version.release + (0,) * (width - len(version.release))  # noqa: E731
-    return bool(pad(one) == pad(other))
+
+    def pad(version: Version) -> tuple[int, ...]:
+        return version.release + (0,) * (width - len(version.release))
+
+    return pad(one) == pad(other)

@@ -1,7 +1,7 @@
 """Measure the budgets and print each figure next to its budget: ``python tests/benchmarks/budgets.py [--short]``.
 
-Figures are medians, and ratios are measured side by side (A B A B ...), because machines differ and drift. Nothing is asserted: a slow neighbour must
-not fail a build. ``tests/benchmarks/test_costs.py`` holds what can be counted.
+Figures are medians, and ratios are measured side by side (A B A B ...), because machines differ and drift. Nothing is asserted: a slow
+neighbour must not fail a build. ``tests/benchmarks/test_costs.py`` holds what can be counted.
 """
 
 from __future__ import annotations
@@ -42,7 +42,11 @@ app()
 def four_kilobytes() -> str:
     """Return the example with torch's call frames repeated up to 4 KB, as deep models print it."""
     text = EXAMPLE.read_text(encoding="utf-8")
-    call = text[text.index('  File "/usr/lib/python3.11/site-packages/torch/nn/modules/module.py"') : text.index('  File "/usr/lib/python3.11/site-packages/transformers/models/blip_2/modeling_blip_2.py", line 1372')]
+    call = text[
+        text.index('  File "/usr/lib/python3.11/site-packages/torch/nn/modules/module.py"') : text.index(
+            '  File "/usr/lib/python3.11/site-packages/transformers/models/blip_2/modeling_blip_2.py", line 1372'
+        )
+    ]
     head, mark, tail = text.partition('  File "/usr/lib/python3.11/site-packages/transformers/models/blip_2/modeling_blip_2.py", line 1372')
     while len(head) + len(mark) + len(tail) < 4096:
         head += call

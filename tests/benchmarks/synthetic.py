@@ -10,13 +10,48 @@ from troubleshoot.knowledge.collect import Collected
 from troubleshoot.knowledge.compiled import compile_base
 from troubleshoot.knowledge.schema import Causes, Entry, Evidence, Fix, FramePattern, MessageTemplate, Signature
 
-_OPERATIONS = (
-    "addmm baddbmm conv2d layer_norm softmax scatter gather index_put masked_fill cumsum einsum interpolate grid_sample cross_entropy "
-    "embedding pixel_shuffle roll topk sort logsumexp"
-).split()
-_SUBJECTS = "tensor weight bias gradient activation mask buffer scale query key value output input target index parameter".split()
-_VERBS = "expects requires refuses received produced found needs got".split()
-_SYLLABLES = "ba co di fu ga he ki lo mu na po qua re si tu va wo xe yi zo".split()
+_OPERATIONS = [
+    "addmm",
+    "baddbmm",
+    "conv2d",
+    "layer_norm",
+    "softmax",
+    "scatter",
+    "gather",
+    "index_put",
+    "masked_fill",
+    "cumsum",
+    "einsum",
+    "interpolate",
+    "grid_sample",
+    "cross_entropy",
+    "embedding",
+    "pixel_shuffle",
+    "roll",
+    "topk",
+    "sort",
+    "logsumexp",
+]
+_SUBJECTS = [
+    "tensor",
+    "weight",
+    "bias",
+    "gradient",
+    "activation",
+    "mask",
+    "buffer",
+    "scale",
+    "query",
+    "key",
+    "value",
+    "output",
+    "input",
+    "target",
+    "index",
+    "parameter",
+]
+_VERBS = ["expects", "requires", "refuses", "received", "produced", "found", "needs", "got"]
+_SYLLABLES = ["ba", "co", "di", "fu", "ga", "he", "ki", "lo", "mu", "na", "po", "qua", "re", "si", "tu", "va", "wo", "xe", "yi", "zo"]
 _CAUSES = ("dtype-mismatch/input-vs-weight", "unsupported/op-lacks-dtype", "numerics/fp16-overflow", "device-mismatch/sharded")
 
 
@@ -27,10 +62,11 @@ def _word(rng: random.Random) -> str:
 def _entry(number: int, rng: random.Random) -> Entry:
     library = _word(rng)
     operation = rng.choice(_OPERATIONS)
+    subject, other = rng.sample(_SUBJECTS, 2)
     shapes = [
-        f"{operation} of {library} {rng.choice(_VERBS)} {rng.choice(_SUBJECTS)} of dtype {{expected:dtype}} but {rng.choice(_SUBJECTS)} {_word(rng)} has {{found:dtype}}",
+        f"{operation} of {library} {rng.choice(_VERBS)} {subject} of dtype {{expected:dtype}} but {other} {_word(rng)} has {{found:dtype}}",
         f'"{library}_{operation}_kernel" is not available for {{dtype:dtype}} {rng.choice(_SUBJECTS)} in mode {_word(rng)}',
-        f"{library}: the {rng.choice(_SUBJECTS)} ({{found:dtype}}) and the {rng.choice(_SUBJECTS)} ({{expected:dtype}}) of {_word(rng)} must agree",
+        f"{library}: the {subject} ({{found:dtype}}) and the {other} ({{expected:dtype}}) of {_word(rng)} must agree",
     ]
     frames = (FramePattern(file=f"{library}/models/{_word(rng)}.py"),) if rng.random() < 0.5 else ()
     return Entry(

@@ -55,7 +55,11 @@ def problems(tmp_path: Path, text: str) -> list[str]:
 
 def test_all_faults_of_a_file_are_told_with_their_lines(tmp_path: Path) -> None:
     """Not only the first one."""
-    text = ENTRY.replace("status: stable", "status: stabel").replace("kind: cast-inputs", "kind: cast-input").replace("title: The", "titel: The")
+    text = (
+        ENTRY.replace("status: stable", "status: stabel")
+        .replace("kind: cast-inputs", "kind: cast-input")
+        .replace("title: The", "titel: The")
+    )
     found = problems(tmp_path, text)
     assert any(line.startswith("entry.yaml:4: status:") for line in found)
     assert any(line.startswith("entry.yaml:13: fixes[0].kind:") for line in found)

@@ -40,7 +40,10 @@ def caught(template: str, text: str, *, blanks: bool = True, roles: dict[str, st
 @pytest.mark.parametrize("spelling", ["Half", "c10::Half", "struct c10::Half", "torch.float16", "fp16"])
 def test_a_dtype_hole_takes_every_spelling(spelling: str) -> None:
     """One template serves all builds."""
-    assert caught(SCALAR, f"RuntimeError: expected scalar type Float but found {spelling}.") == {"dtype.expected": "float32", "dtype.found": "float16"}
+    assert caught(SCALAR, f"RuntimeError: expected scalar type Float but found {spelling}.") == {
+        "dtype.expected": "float32",
+        "dtype.found": "float16",
+    }
 
 
 def test_a_hole_refuses_what_is_no_dtype() -> None:
@@ -57,7 +60,10 @@ def test_tensor_types_give_dtype_and_device() -> None:
 
 def test_a_tensor_type_hole_takes_plain_dtypes_without_a_device() -> None:
     """The newer wording of the same message names no device."""
-    assert caught(CONV, "Input type (float) and bias type (c10::Half) should be the same") == {"dtype.input": "float32", "dtype.weight": "float16"}
+    assert caught(CONV, "Input type (float) and bias type (c10::Half) should be the same") == {
+        "dtype.input": "float32",
+        "dtype.weight": "float16",
+    }
 
 
 def test_roles_rename_what_holes_caught() -> None:
@@ -76,7 +82,10 @@ def test_text_without_blanks_matches_the_second_form() -> None:
 
 def test_doubled_brackets_and_braces_are_literal() -> None:
     """``[[``, ``]]``, ``{{`` and ``}}`` stand for themselves, also inside an optional part."""
-    assert caught("tensor [[{n:int}]] has {{no}} grad[ at [[{m:int}]]]", "tensor [3] has {no} grad at [5]") == {"number.n": "3", "number.m": "5"}
+    assert caught("tensor [[{n:int}]] has {{no}} grad[ at [[{m:int}]]]", "tensor [3] has {no} grad at [5]") == {
+        "number.n": "3",
+        "number.m": "5",
+    }
 
 
 def test_optional_tails_and_choices() -> None:
@@ -94,7 +103,13 @@ def test_parentheses_without_a_bar_are_literal() -> None:
 
 @pytest.mark.parametrize(
     ("template", "problem"),
-    [("a {b", "not closed"), ("a {b:nope}", "unknown hole type"), ("a {:dtype}", "name:type"), ("a [b", "not closed"), ("a {1x:int}", "name:type")],
+    [
+        ("a {b", "not closed"),
+        ("a {b:nope}", "unknown hole type"),
+        ("a {:dtype}", "name:type"),
+        ("a [b", "not closed"),
+        ("a {1x:int}", "name:type"),
+    ],
 )
 def test_syntax_errors_show_the_place(template: str, problem: str) -> None:
     """A curator sees a caret below the fault."""
@@ -146,7 +161,9 @@ def repeats(parsed: Any, inside: bool = False) -> Iterator[tuple[int, bool]]:
                 yield from repeats(branch, inside)
 
 
-@pytest.mark.parametrize("template", [SCALAR, CONV, "a value {a:text} cannot {b:text}[ at {p:path}]", "{n:int} {f:float} {v:version} {d:device} {x:name}"])
+@pytest.mark.parametrize(
+    "template", [SCALAR, CONV, "a value {a:text} cannot {b:text}[ at {p:path}]", "{n:int} {f:float} {v:version} {d:device} {x:name}"]
+)
 @pytest.mark.parametrize("blanks", [True, False])
 def test_patterns_are_linear(template: str, blanks: bool) -> None:
     """Every repetition is bounded, and none lies within another one: no text can make matching explode."""

@@ -300,7 +300,7 @@ OUTER = 'Traceback (most recent call last):\n  File "driver.py", line 9, in <mod
             "ray.exceptions.RayTaskError(RuntimeError)",
         ),
         (
-            f"{OUTER}RuntimeError: Caught RuntimeError in replica 0.\nOriginal Traceback (most recent call last):\n{INNER}",
+            f"{OUTER}RuntimeError: Caught it in replica 0.\nOriginal Traceback (most recent call last):\n{INNER}",
             "RuntimeError",
         ),
         (
@@ -309,11 +309,13 @@ OUTER = 'Traceback (most recent call last):\n  File "driver.py", line 9, in <mod
         ),
         (
             f'multiprocessing.pool.RemoteTraceback: \n"""\nTraceback (most recent call last):\n{INNER}"""\n\n'
-            f"The above exception was the direct cause of the following exception:\n\n{OUTER}RuntimeError: expected scalar type Half but found Float\n",
+            "The above exception was the direct cause of the following exception:\n\n"
+            f"{OUTER}RuntimeError: expected scalar type Half but found Float\n",
             "RuntimeError",
         ),
         (
-            f"{OUTER}torch._dynamo.exc.BackendCompilerFailed: backend='inductor' raised:\nRuntimeError: expected scalar type Half but found Float\n",
+            f"{OUTER}torch._dynamo.exc.BackendCompilerFailed: backend='inductor' raised:\n"
+            "RuntimeError: expected scalar type Half but found Float\n",
             "torch._dynamo.exc.BackendCompilerFailed",
         ),
     ],

@@ -353,13 +353,16 @@ def kb_show(
 )
 def kb_lint(
     kb: Overlays = None,
+    innocent: Annotated[
+        str | None, typer.Option(metavar="FOLDER", help="Texts of which none may be diagnosed (in a checkout: tests/data/innocent).")
+    ] = None,
     format: Annotated[str, typer.Option("--format", "-f", metavar="text|json", help="The form of the output.")] = "text",
     output: Output = None,
 ) -> int:
-    """Check every entry: its form, its examples against all entries, its references and translations."""
+    """Check every entry: its form, its examples against all entries, its references and translations, and innocent texts against all."""
     from troubleshoot.commands.kb import run_lint
 
-    return run_lint(format=format, kb=kb or (), output=output)
+    return run_lint(format=format, kb=kb or (), innocent=innocent, output=output)
 
 
 @kb_app.command(

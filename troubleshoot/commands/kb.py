@@ -107,12 +107,12 @@ def run_show(issue: str, *, format: str, kb: Sequence[str], output: str | None) 
     return 0
 
 
-def run_lint(*, format: str, kb: Sequence[str], output: str | None) -> int:
-    """Check the shipped entries, or those in ``kb``. Return 1 where there are problems."""
+def run_lint(*, format: str, kb: Sequence[str], innocent: str | None, output: str | None) -> int:
+    """Check the shipped entries, or those in ``kb`` on top of them. Return 1 where there are problems."""
     process.check_format(format, ("text", "json"))
     from troubleshoot.curation import lint
 
-    problems = list(lint([_folder(one) for one in kb]))
+    problems = lint([_folder(one) for one in kb], innocent=_folder(innocent) if innocent else None)
     if format == "json":
         process.write(json.dumps([str(one) for one in problems], ensure_ascii=False, indent=2) + "\n", output)
     else:

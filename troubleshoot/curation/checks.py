@@ -62,8 +62,8 @@ Check = Callable[[Checked], Iterator[KnowledgeProblem]]
 def lint(paths: Sequence[Path | str] = (), *, shipped: bool = True, innocent: Path | None = None) -> list[KnowledgeProblem]:
     """Check a knowledge base and return every problem, sorted by file.
 
-    Without ``paths`` the shipped base; with them these overlays on top of it (``shipped=False``: alone). ``innocent`` is a folder of texts that must
-    not be diagnosed.
+    Without ``paths`` the shipped base; with them these overlays on top of it (``shipped=False``: alone). ``innocent`` is a folder of
+    texts that must not be diagnosed; a checkout has its own.
     """
     from troubleshoot.knowledge.base import shipped_root
 
@@ -74,9 +74,16 @@ def lint(paths: Sequence[Path | str] = (), *, shipped: bool = True, innocent: Pa
     problems += [KnowledgeProblem("index", 1, "", text) for text in checked.base.warnings[len(collected.problems) :]]
     for check in CHECKS:
         problems.extend(check(checked))
-    if innocent is not None:
-        problems.extend(check_innocent(checked, innocent))
+    folder = innocent or _own_corpus(roots[0] if shipped else None)
+    if folder is not None:
+        problems.extend(check_innocent(checked, folder))
     return sorted(set(problems), key=lambda problem: (str(problem.file), problem.line, problem.text))
+
+
+def _own_corpus(root: Path | None) -> Path | None:
+    """Return the innocent corpus of a checkout."""
+    folder = root.parent / "tests" / "data" / "innocent" if root else None
+    return folder if folder is not None and folder.is_dir() else None
 
 
 def example_text(example: Example, entry_file: Path) -> str | None:
@@ -158,7 +165,9 @@ def _check_templates(checked: Checked) -> Iterator[KnowledgeProblem]:
                 yield KnowledgeProblem(place, 1, "signature.message", str(error))
                 continue
             if literal_length(nodes) < MIN_LITERAL:
-                yield KnowledgeProblem(place, 1, "signature.message", f"{message.template!r} has fewer than {MIN_LITERAL} literal characters")
+                yield KnowledgeProblem(
+                    place, 1, "signature.message", f"{message.template!r} has fewer than {MIN_LITERAL} literal characters"
+                )
             if sum(isinstance(hole, Hole) and hole.type == "text" for hole in holes) > _MOST_TEXT_HOLES:
                 yield KnowledgeProblem(place, 1, "signature.message", f"{message.template!r} has more than {_MOST_TEXT_HOLES} text holes")
             names = {hole.name for hole in holes}
@@ -327,7 +336,9 @@ def check_innocent(checked: Checked, folder: Path) -> Iterator[KnowledgeProblem]
         diagnosis = diagnose(path, environment="report", kb=checked.base)
         if diagnosis.verdict != "unknown" and diagnosis.first is not None:
             first = diagnosis.first
-            yield KnowledgeProblem(path, (first.evidence[0].line or 1) if first.evidence else 1, "", f"is innocent, but answered {first.issue}")
+            yield KnowledgeProblem(
+                path, (first.evidence[0].line or 1) if first.evidence else 1, "", f"is innocent, but answered {first.issue}"
+            )
 
 
 CHECKS: tuple[Check, ...] = (
@@ -342,4 +353,3 @@ CHECKS: tuple[Check, ...] = (
     _check_example_files,
     _check_examples,
 )
-

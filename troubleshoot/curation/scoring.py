@@ -1,7 +1,7 @@
 """``troubleshoot kb score FOLDER``: how good are the answers on labelled reports?
 
-A folder holds ``ID.txt`` files and ``labels.yaml``: ``ID: {cause, also: [...], fix: [kinds]}``, with the cause ``none`` for reports that are no
-precision problem. Reports are diagnosed with ``environment="report"``.
+A folder holds ``ID.txt`` files and ``labels.yaml``: ``ID: {cause, also: [...], fix: [kinds]}``, with the cause ``none`` for reports that
+are no precision problem. Reports are diagnosed with ``environment="report"``.
 """
 
 from __future__ import annotations
@@ -93,10 +93,10 @@ def load_cases(folder: Path) -> list[tuple[str, dict[str, Any], str]]:
 def score(folder: Path | str, *, kb: KnowledgeBase | None = None, progress: Callable[[str], None] | None = None) -> dict[str, Any]:
     """Diagnose every labelled report and return the measures, with the misses by id.
 
-    ``fair_top1``, ``fair_top3``: the first cause (one of the first three) is the label's or among ``also``. ``fix_top1``: the first fix not known to
-    misfit has a kind in the label's, kinds that say little (other, config-change, upgrade) not counting, over the labels that have another
-    kind; ``fix_at_2``: one of the first two has. ``false_alarms``: share of negatives answered other than unknown. ``brier``: mean squared error of
-    the stated probability of the first cause, abstentions counting as 0.
+    ``fair_top1``, ``fair_top3``: the first cause (one of the first three) is the label's or among ``also``. ``fix_top1``: the first fix
+    not known to misfit has a kind in the label's, kinds that say little (other, config-change, upgrade) not counting, over the labels
+    that have another kind; ``fix_at_2``: one of the first two has. ``false_alarms``: share of negatives answered other than unknown.
+    ``brier``: mean squared error of the stated probability of the first cause, abstentions counting as 0.
     """
     scored: list[Scored] = []
     for name, label, text in load_cases(Path(folder)):
@@ -124,7 +124,13 @@ def measures(scored: list[Scored]) -> dict[str, Any]:
         "abstained": _share([one.diagnosis.verdict == "unknown" for one in positives]),
         "brier": _mean([(one.probability - _truth(one)) ** 2 for one in scored]),
         "misses": [
-            {"id": one.id, "cause": one.label["cause"], "also": one.label.get("also") or [], "answered": one.causes[:3], "verdict": one.diagnosis.verdict}
+            {
+                "id": one.id,
+                "cause": one.label["cause"],
+                "also": one.label.get("also") or [],
+                "answered": one.causes[:3],
+                "verdict": one.diagnosis.verdict,
+            }
             for one in scored
             if not (one.right if one.positive else one.diagnosis.verdict == "unknown")
         ],

@@ -74,7 +74,9 @@ def command(action: Mapping[str, Any], installer: str = "pip") -> str | None:
         quoted = f"'{wanted}'"
         return {"uv": f"uv pip install {quoted}", "conda": f"conda install '{package}={version}'"}.get(installer, f"pip install {quoted}")
     if name == "upgrade":
-        return {"uv": f"uv pip install --upgrade {package}", "conda": f"conda update {package}"}.get(installer, f"pip install --upgrade {package}")
+        return {"uv": f"uv pip install --upgrade {package}", "conda": f"conda update {package}"}.get(
+            installer, f"pip install --upgrade {package}"
+        )
     return {"uv": f"uv pip install {package}", "conda": f"conda install {package}"}.get(installer, f"pip install {package}")
 
 

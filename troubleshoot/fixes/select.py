@@ -20,7 +20,9 @@ from troubleshoot.versions import parse_version
 SeenFor = Callable[[str, str], tuple[SeenRun, ...]]
 
 
-def fixes_for(hypothesis: Hypothesis, base: KnowledgeBase, *, language: str = "en", installer: str = "pip", seen: SeenFor | None = None) -> tuple[FixAdvice, ...]:
+def fixes_for(
+    hypothesis: Hypothesis, base: KnowledgeBase, *, language: str = "en", installer: str = "pip", seen: SeenFor | None = None
+) -> tuple[FixAdvice, ...]:
     """Return every fix of a hypothesis as advice for this environment, in the order in which to try them."""
     context = hypothesis.candidate.context
     advice: list[tuple[tuple[int, int], FixAdvice]] = []
@@ -103,7 +105,13 @@ def fit_of(fix: Fix, context: Context) -> Fit:
         return default
     if priced.fits is None:
         return priced
-    return Fit(priced.fits, priced.why or default.why, priced.about or default.about, default.late or priced.late, default.warning or priced.warning)
+    return Fit(
+        priced.fits,
+        priced.why or default.why,
+        priced.about or default.about,
+        default.late or priced.late,
+        default.warning or priced.warning,
+    )
 
 
 def _about(condition: Condition) -> str | None:

@@ -91,10 +91,7 @@ class Phrase:
 
     def possible(self, vocabulary: Vocabulary) -> bool:
         """Tell whether every term occurs somewhere in a text."""
-        for term in self.terms:
-            if not vocabulary.allows(term):
-                return False
-        return True
+        return all(vocabulary.allows(term) for term in self.terms)
 
 
 def _term(text: str) -> Term:

@@ -140,7 +140,8 @@ class Fix(Struct, frozen=True):
     """One thing to do, or (``expected: fails``) not to do. ``action`` holds exactly one of the actions of docs/writing-entries.md.
 
     ``when``: all must hold; an unknown one makes the fix undecided and is asked for. ``unless``: the fix misfits where any holds;
-    unknown ones do not matter. ``later``: where any holds it still fits, behind the others. ``causes`` restricts a family's fix to some of its causes.
+    unknown ones do not matter.
+    ``later``: where any holds it still fits, behind the others. ``causes`` restricts a family's fix to some of its causes.
     """
 
     id: str

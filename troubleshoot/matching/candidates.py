@@ -49,7 +49,11 @@ class Candidate:
         if not self.identified:
             return 0.0
         supported = 2.0 * bool(self.frames.state) + 1.5 * bool(self.model.state) + 1.0 * bool(self.affected.state)
-        return supported + sum(1.0 for outcome in self.required if outcome.state) + 0.75 * sum(1 for outcome in self.supporting if outcome.state)
+        return (
+            supported
+            + sum(1.0 for outcome in self.required if outcome.state)
+            + 0.75 * sum(1 for outcome in self.supporting if outcome.state)
+        )
 
     @property
     def special(self) -> bool:
@@ -127,7 +131,9 @@ def find_candidates(search: Search, facts: Facts, before: Matches | None = None,
     """
     if before is not None:
         candidates = [
-            _hold(one.entry, one.failure, one.hits, facts, search, one.context.memo, changed) if not changed.isdisjoint(search.reads(one.entry)) else one
+            _hold(one.entry, one.failure, one.hits, facts, search, one.context.memo, changed)
+            if not changed.isdisjoint(search.reads(one.entry))
+            else one
             for one in before.candidates
         ]
         return Matches(tuple(candidates), before.out_of_scope)

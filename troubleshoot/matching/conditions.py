@@ -33,7 +33,8 @@ class Context:
     bindings: dict[str, str] = field(default_factory=dict)
     line: int | None = None
     said: Callable[[str], Sentence | None] = lambda phrase: None
-    #: outcomes by condition, shared by the contexts of one candidate while answers are tried; those that read a ``changed`` fact are not taken
+    #: outcomes by condition, shared by the contexts of one candidate while answers are tried; those that read a ``changed`` fact are
+    #: not taken
     memo: dict[int, Outcome] = field(default_factory=dict)
     changed: frozenset[str] = frozenset()
     known: ConditionMemo = field(default_factory=ConditionMemo)

@@ -128,9 +128,10 @@ def _anchors(lines: list[str]) -> list[tuple[int, int]] | None:
     for row, line in enumerate(lines):
         first = line[:1]
         if first == " ":
-            continue_at = line.lstrip()[:1]
-            first = continue_at if continue_at in _FIRSTS else first
-        if (
+            # Most lines of a traceback: behind blanks only a frame or a header tells of a prefix.
+            if _MARK not in line and _HEADER not in line:
+                continue
+        elif not likely and (
             first in _FIRSTS
             or ((first in _SYSLOG or first in _LEVELS) and line[1:5].isdigit())
             or (first in _SYSLOG and line[3:4] == " " and line[6:7] == " ")

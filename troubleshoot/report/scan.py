@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 
 from troubleshoot.report import grammar, tracebacks
+from troubleshoot.report.carried import read_members, read_nested
 from troubleshoot.report.clean import CleanText
 from troubleshoot.report.model import RaisedException
 from troubleshoot.report.places import locate
@@ -21,7 +22,6 @@ _WARNING = re.compile(r"(?:^|[\s:])\w{0,60}Warning: ")
 _COMFY = re.compile(r"Error occurred when executing ([^:\n]{1,200}):\s*$")
 _STATED = re.compile(r"[\s*#-]{0,10}Exception (Type|Message):?\**:?\s?(.*)$")
 _SUMMARY = ("FAILED ", "ERROR tests", "ERROR test_")
-_WRAPPERS = ("Original Traceback", "-- Process ", '"""', "ray::", "The above")
 
 #: More failures than this in one report are repetitions with other numbers in them.
 _MOST_CHAINS = 5000
@@ -138,7 +138,7 @@ class _Scanner:
                 break
             exceptions.append(replace(one, link=link) if link else one)
             i = past
-            nested = self._nested(i, one) if one.type else None
+            nested = read_nested(self.source, i, one) if one.type else None
             if nested is not None:
                 inner, i = nested
                 # What a worker raised came first; the exception that carries its text came of it.
@@ -147,7 +147,7 @@ class _Scanner:
             if i < end and lines[i].strip() == '"""':
                 i += 1
             if one.name.endswith("ExceptionGroup") and i < end and lines[i].startswith("+-"):
-                i = self._members(i, exceptions)
+                i = read_members(self.source, i, exceptions)
             following = tracebacks.connector(lines, i, end)
             if not following or following[1] >= end or not self._begins(following[1]):
                 break
@@ -164,40 +164,6 @@ class _Scanner:
         if in_footer:
             chain.rank, chain.from_footer = self.footer_rank, True
         return max(i, at + 1)
-
-    def _members(self, at: int, exceptions: list[RaisedException]) -> int:
-        """Read the members of an exception group, nested ones too, and put them before the groups that hold them."""
-        lines, end = self.source.lines, len(self.source)
-        groups = [exceptions.pop()]
-        leaves: list[RaisedException] = []
-        link = "group"
-        i = at
-        while i < end:
-            stripped = lines[i].strip()
-            following = tracebacks.connector(lines, i, end)
-            if following:
-                link, i = following
-            elif grammar.HEADER in stripped:
-                one, i = self._read(i)
-                if one is None:
-                    break
-                (groups if one.name.endswith("ExceptionGroup") else leaves).append(replace(one, link=link))
-                link = "group"
-            elif stripped.startswith("+-"):
-                i += 1
-            elif grammar.match_exception(stripped, False):
-                # A member that was never raised has no traceback.
-                found = tracebacks.read_exception_line(self.source, i, False)
-                if not found:
-                    break
-                member = raised(found[0], found[1], [], self.source.numbers[i], self.source.numbers[found[2] - 1], link, True)
-                (groups if member.name.endswith("ExceptionGroup") else leaves).append(member)
-                i = found[2]
-            else:
-                break
-        exceptions.extend(leaves)
-        exceptions.extend(reversed(groups))
-        return i
 
     def _begins(self, at: int) -> bool:
         line = self.source.lines[at]
@@ -228,33 +194,6 @@ class _Scanner:
                 if notebooks.begins_notebook(line):
                     return notebooks.read_notebook(self.source, at)
         return tracebacks.read_traceback(self.source, at)
-
-    def _nested(self, at: int, wrapper: RaisedException) -> tuple[RaisedException, int] | None:
-        """Read what a worker, a compiler or TorchScript raised, where the message of another exception carries it."""
-        lines, end = self.source.lines, len(self.source)
-        last = wrapper.message.rpartition("\n")[2].strip()
-        if at < end and lines[at].lstrip().startswith('File "') and last.startswith(("ray::", "Traceback of TorchScript")):
-            one, past = tracebacks.read_traceback(self.source, at)
-            return (one, past) if one else None
-        if at < end and last.endswith("raised:"):
-            found = tracebacks.read_exception_line(self.source, at, False)
-            if found:
-                kind, message, past = found
-                return raised(kind, message, [], self.source.numbers[at], self.source.numbers[past - 1]), past
-            return None
-        for i in range(at, min(end, at + 4)):
-            stripped = lines[i].strip()
-            if not stripped or (stripped.startswith(_WRAPPERS) and grammar.HEADER not in stripped):
-                continue
-            if grammar.HEADER not in stripped or not (stripped.startswith("Original") or lines[i - 1].strip().startswith(_WRAPPERS[1:4])):
-                return None
-            one, past = tracebacks.read_traceback(self.source, i)
-            if one is None:
-                return None
-            if past < end and lines[past].strip() == '"""':
-                past += 1
-            return one, past
-        return None
 
     def _named(self, one: RaisedException, at: int) -> RaisedException:
         """Give frames without an exception the one that the text named above them."""
@@ -363,7 +302,7 @@ class _Scanner:
         if self.before is None or self.before[0] != at:
             self.before = (at, f"{kind}: {message}" if kind else message)
         one = raised(kind, message, [], self.source.numbers[at], self.source.numbers[past - 1])
-        nested = self._nested(past, one) if kind else None
+        nested = read_nested(self.source, past, one) if kind else None
         if nested:
             self._add([nested[0], replace(one, link="cause")])
             return nested[1]

@@ -23,8 +23,9 @@ _MESSAGE_GOES_ON = (
 #: How lines begin that are no part of a message: the next frame, links of chains, rules, prompts, log lines.
 _ENDS = (
     'File "', grammar.CAUSE_LINE, grammar.CONTEXT_LINE, "--------", "========", "____", "+-", "## ", "# ", "frame #",
-    "Exception raised from",     "E   ", "FAILED ", "[rank", "[INFO", "[WARN", "[ERROR", "[20", "In [", ">>> ", "*** ", "PS C:", "(base)", "root@", "~ ", '"""',
-    "Exception in thread", "Exception ignored in", "Fatal Python error",
+    "Exception raised from", "E   ", "FAILED ", "[rank", "[INFO", "[WARN", "[ERROR", "[20", "In [", ">>> ",
+    "*** ", "PS C:", "(base)", "root@", "~ ",
+    '"""', "Exception in thread", "Exception ignored in", "Fatal Python error",
 )  # fmt: skip
 _LEVELS = frozenset(("INFO", "WARNING", "WARN", "DEBUG", "ERROR", "CRITICAL"))
 
@@ -246,6 +247,15 @@ def _read_code(lines: list[str], at: int, end: int, frame_indent: int, flat: boo
     """Return (source line, index past it and its markers) of the frame whose line is before ``at``."""
     code: str | None = None
     i = at
+    # As Python prints it: one deeper line, perhaps one of carets, and the next frame.
+    if not flat and i + 1 < end and lines[i][: frame_indent + 1].isspace() and not lines[i].lstrip().startswith('File "'):
+        code = lines[i].strip()
+        i += 1
+        if code and lines[i].lstrip().startswith('File "'):
+            return code, i
+        code = code or None
+        if code is None or grammar.is_carets(code):
+            code, i = None, at
     while i < end:
         raw = lines[i]
         stripped = raw.strip()
