@@ -177,7 +177,7 @@ def _hold(
     hits: list[tuple[Hit, str]],
     facts: Facts,
     search: Search,
-    memo: dict[int, Outcome] | None = None,
+    memo: dict[int, tuple[Condition, Outcome]] | None = None,
     changed: frozenset[str] = frozenset(),
 ) -> Candidate:
     hit, where = min(hits, key=lambda item: (_RANK[item[1]], item[0].line))

@@ -35,7 +35,7 @@ class Context:
     said: Callable[[str], Sentence | None] = lambda phrase: None
     #: outcomes by condition, shared by the contexts of one candidate while answers are tried; those that read a ``changed`` fact are
     #: not taken
-    memo: dict[int, Outcome] = field(default_factory=dict)
+    memo: dict[int, tuple[Condition, Outcome]] = field(default_factory=dict)
     changed: frozenset[str] = frozenset()
     known: ConditionMemo = field(default_factory=ConditionMemo)
 
@@ -59,11 +59,13 @@ def evaluate(condition: Condition, context: Context) -> Outcome:
         return _evaluate(condition, context)
     key = id(condition)
     known = context.memo.get(key)
-    if known is None:
-        known = _evaluate(condition, context)
-        if not context.changed:
-            context.memo[key] = known
-    return known
+    if known is not None:
+        return known[1]
+    outcome = _evaluate(condition, context)
+    if not context.changed:
+        # With the condition, so that its identity is not given to another one.
+        context.memo[key] = (condition, outcome)
+    return outcome
 
 
 def _evaluate(condition: Condition, context: Context) -> Outcome:

@@ -38,28 +38,29 @@ class Alternatives:
 
 
 class ConditionMemo:
-    """What follows from a condition alone, by identity; it lives as long as the knowledge base that holds the conditions."""
+    """What follows from a condition alone. It is kept by identity, together with the condition, so that no other can take its place."""
 
     def __init__(self) -> None:
         """Start empty."""
-        self._facts: dict[int, frozenset[str]] = {}
-        self._values: dict[int, frozenset[str]] = {}
-        self._alternatives: dict[int, Alternatives] = {}
+        self._facts: dict[int, tuple[Condition, frozenset[str]]] = {}
+        self._values: dict[int, tuple[Condition, frozenset[str]]] = {}
+        self._alternatives: dict[int, tuple[tuple[Condition, ...], Alternatives]] = {}
 
     def facts(self, condition: Condition) -> frozenset[str]:
         """Return the facts that a condition reads."""
         known = self._facts.get(id(condition))
         if known is None:
-            known = self._facts[id(condition)] = _condition_facts(condition)
-        return known
+            known = self._facts[id(condition)] = (condition, _condition_facts(condition))
+        return known[1]
 
     def alternatives(self, conditions: tuple[Condition, ...]) -> Alternatives:
         """Return the members of an ``any``, sorted."""
         known = self._alternatives.get(id(conditions))
         if known is None:
             places = tuple((f"/{one.frame}" if "/" in one.frame else one.frame, one) for one in conditions if one.frame)
-            known = self._alternatives[id(conditions)] = Alternatives(places, tuple(one for one in conditions if not one.frame))
-        return known
+            others = tuple(one for one in conditions if not one.frame)
+            known = self._alternatives[id(conditions)] = (conditions, Alternatives(places, others))
+        return known[1]
 
     def values(self, condition: Condition) -> frozenset[str]:
         """Return the values that a condition compares with (``is`` or ``not``), in small letters."""
@@ -67,8 +68,8 @@ class ConditionMemo:
         if known is None:
             value = condition.is_ if condition.is_ is not None else condition.not_
             listed = value if isinstance(value, list | tuple) else [value]
-            known = self._values[id(condition)] = frozenset(str(one).strip().lower() for one in listed)
-        return known
+            known = self._values[id(condition)] = (condition, frozenset(str(one).strip().lower() for one in listed))
+        return known[1]
 
 
 def _condition_facts(condition: Condition) -> frozenset[str]:

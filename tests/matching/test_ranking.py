@@ -1,0 +1,219 @@
+"""Ranking: the refinement tree, families, abstention, failures and symptoms; on small bases made for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from troubleshoot import Diagnosis, diagnose, load_kb
+from troubleshoot.knowledge import KnowledgeBase
+
+FAMILY = """\
+schema: 1
+id: torch/frob
+title: Frob got two dtypes
+status: stable
+kind: family
+impact: error
+causes:
+  - {cause: dtype-mismatch/input-vs-weight, weight: 6}
+  - {cause: dtype-mismatch/adapter-vs-base, weight: 3, likelier: [{text: "lora adapter", times: 10}]}
+  - {cause: dtype-mismatch/double, weight: 1, needs: [{fact: dtype.found, is: float64}]}
+signature: {message: [{template: "frob expects {expected:dtype} and has {found:dtype}"}]}
+explanation: Two dtypes meet.
+references: []
+"""
+SPECIAL = """\
+schema: 1
+id: acme/frob-model
+title: Acme's model leaves frob in float32
+status: stable
+kind: issue
+cause: dtype-mismatch/fp32-island
+refines: [torch/frob]
+impact: error
+signature:
+  message: [{template: "frob expects {expected:dtype} and has {found:dtype}"}]
+  frames: [{file: acme/modeling.py}]
+affected: [{package: acme, ranges: [{introduced: "1.2", fixed: "1.4"}], basis: reported}]
+models: [acme-large]
+explanation: It stays.
+fixes:
+  - {id: up, kind: upgrade, title: Upgrade, applicability: safe, action: {upgrade: acme, to: "1.4"}, reason: Mended.}
+  - {id: bf, kind: use-bf16, title: bfloat16, applicability: unsafe, action: {edit: "model.bfloat16()"}, reason: Range.}
+references: []
+"""
+SYMPTOM = """\
+schema: 1
+id: acme/green-image
+title: The picture turns green
+status: stable
+kind: issue
+cause: numerics/nan-image
+impact: wrong-result
+signature: {symptoms: ["image|picture green", "图片 变绿"]}
+explanation: Overflow.
+references: []
+"""
+SCOPE = """\
+schema: 1
+groups:
+  - {id: keys, title: {en: a missing key, zh: 缺少键}, exception: [KeyError]}
+  - {id: shapes, title: {en: shapes, zh: 形状}, message: ["frob shapes cannot be multiplied"]}
+"""
+FRAMES = """\
+Traceback (most recent call last):
+  File "run.py", line 1, in <module>
+    go()
+  File "/usr/lib/python3.11/site-packages/acme/modeling.py", line 7, in forward
+    return frob(x)
+"""
+ERROR = "RuntimeError: frob expects Float and has Half\n"
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
+    """A base of three entries over the shipped taxonomy."""
+    root = tmp_path_factory.mktemp("kb")
+    for name, text in {"torch/frob": FAMILY, "acme/frob-model": SPECIAL, "acme/green-image": SYMPTOM, "out-of-scope": SCOPE}.items():
+        path = root / f"{name}.yaml"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    (root / "causes.yaml").write_bytes((Path(__file__).parents[2] / "kb" / "causes.yaml").read_bytes())
+    return load_kb([root], shipped=False)
+
+
+def answer(text: str, base: KnowledgeBase, **options: object) -> Diagnosis:
+    """Diagnose with what the report says."""
+    return diagnose(text, kb=base, environment="report", **options)  # type: ignore[arg-type]
+
+
+def first(text: str, base: KnowledgeBase, **options: object) -> tuple[str, str] | None:
+    """Return issue and cause of the first diagnosis."""
+    found = answer(text, base, **options).first
+    return (found.issue, found.cause) if found else None
+
+
+def test_the_message_alone_gets_the_family(base: KnowledgeBase) -> None:
+    """Nothing speaks for the special entry; the family is no more than likely while two causes are open."""
+    diagnosis = answer(ERROR, base)
+    assert diagnosis.verdict == "likely"
+    assert diagnosis.first is not None
+    assert (diagnosis.first.issue, diagnosis.first.cause) == ("torch/frob", "dtype-mismatch/input-vs-weight")
+    assert diagnosis.first.confidence < 0.8
+
+
+def test_frames_lead_to_the_special_entry(base: KnowledgeBase) -> None:
+    """Something of its own speaks for it."""
+    assert first(FRAMES + ERROR, base) == ("acme/frob-model", "dtype-mismatch/fp32-island")
+
+
+def test_a_model_named_in_prose_leads_there_too(base: KnowledgeBase) -> None:
+    """Also without frames."""
+    assert first(f'AutoModel.from_pretrained("acme/acme-large") fails\n{ERROR}', base) == ("acme/frob-model", "dtype-mismatch/fp32-island")
+
+
+def test_a_release_outside_refutes_and_the_parent_answers(base: KnowledgeBase) -> None:
+    """Ripple-down rules."""
+    diagnosis = answer(FRAMES + ERROR, base, have={"acme": "1.4"})
+    assert diagnosis.first is not None
+    assert diagnosis.first.issue == "torch/frob"
+    assert [issue for issue, _ in diagnosis.refuted] == ["acme/frob-model"]
+
+
+def test_whole_traceback_without_the_frame_refutes(base: KnowledgeBase) -> None:
+    """The place was not passed."""
+    elsewhere = FRAMES.replace("acme/modeling.py", "other/modeling.py")
+    assert first(f'from_pretrained("acme/acme-large")\n{elsewhere}{ERROR}', base) == ("torch/frob", "dtype-mismatch/input-vs-weight")
+
+
+def test_likelier_conditions_turn_a_family(base: KnowledgeBase) -> None:
+    """Weights are multiplied."""
+    assert first(f"I load a LoRA adapter.\n{ERROR}", base) == ("torch/frob", "dtype-mismatch/adapter-vs-base")
+
+
+def test_a_cause_whose_need_is_refuted_is_not_listed(base: KnowledgeBase) -> None:
+    """float64 is nowhere in the message."""
+    assert "dtype-mismatch/double" not in {one.cause for one in answer(ERROR, base).diagnoses}
+    assert "dtype-mismatch/double" in {one.cause for one in answer(ERROR.replace("Half", "Double"), base).diagnoses}
+
+
+def test_the_shares_of_a_family_add_up(base: KnowledgeBase) -> None:
+    """cause_confidence is a probability."""
+    assert 0.5 < sum(one.cause_confidence for one in answer(ERROR, base).diagnoses) <= 1.0
+
+
+@pytest.mark.parametrize("text", ["the picture is green", "生成的图片变绿了"])
+def test_symptoms_answer_without_an_exception(base: KnowledgeBase, text: str) -> None:
+    """In both languages."""
+    assert first(text, base) == ("acme/green-image", "numerics/nan-image")
+
+
+def test_a_symptom_beside_another_failure_is_not_enough(base: KnowledgeBase) -> None:
+    """The report has a failure of its own, which nobody knows, or which is out of scope."""
+    assert answer("the picture is green\nValueError: quux is not a frobnicator", base).verdict == "unknown"
+    scoped = answer("the picture is green\n" + FRAMES + "KeyError: 'x'", base)
+    assert (scoped.verdict, scoped.reason) == ("unknown", "out-of-scope")
+
+
+def test_the_more_literal_pattern_decides_the_scope(base: KnowledgeBase) -> None:
+    """Out of scope by message, unless an entry knows the message better."""
+    assert answer(FRAMES + "RuntimeError: frob shapes cannot be multiplied", base).reason == "out-of-scope"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "no-failure"),
+        ("how do I train a model?", "no-failure"),
+        (FRAMES + "ValueError: quux", "no-entry"),
+        ("\0\1\2" * 99, "no-failure"),
+    ],
+)
+def test_abstentions_say_why(base: KnowledgeBase, text: str, reason: str) -> None:
+    """An honest answer has a reason."""
+    diagnosis = answer(text, base)
+    assert (diagnosis.verdict, diagnosis.reason, diagnosis.diagnoses) == ("unknown", reason, ())
+
+
+def test_the_first_cause_in_time_is_diagnosed_not_the_most_frequent(base: KnowledgeBase) -> None:
+    """Later failures follow from it."""
+    text = FRAMES + ERROR + ("\n" + FRAMES + "ValueError: later\n") * 5
+    diagnosis = answer(text, base)
+    assert diagnosis.first is not None
+    assert diagnosis.first.issue == "acme/frob-model"
+
+
+def test_a_wrapped_message_is_found(base: KnowledgeBase) -> None:
+    """Also inside a word."""
+    assert first("RuntimeError: frob expects Flo\nat and h\nas Half", base) is not None
+
+
+def test_an_unknown_release_is_part_of_the_claim(base: KnowledgeBase) -> None:
+    """The special entry leads, worded "if"."""
+    diagnosis = answer(FRAMES + ERROR, base)
+    assert "if acme 1.2 to before 1.4" in diagnosis.summary
+    assert [question.about for question in diagnosis.questions] == ["package.acme"]
+
+
+def test_an_answer_that_decides_is_not_asked_again(base: KnowledgeBase) -> None:
+    """Once the release is known, nothing is open."""
+    assert answer(FRAMES + ERROR, base, answers={"package.acme": "1.3"}).questions == ()
+
+
+def test_emulated_bfloat16_comes_last_with_a_warning(base: KnowledgeBase) -> None:
+    """And native bfloat16 in the entry's place."""
+    t4, a100 = (answer(FRAMES + ERROR, base, gpu=gpu, have={"acme": "1.3"}).first for gpu in ("T4", "A100"))
+    assert t4 is not None
+    assert a100 is not None
+    assert [(fix.id, fix.fits) for fix in t4.fixes] == [("up", True), ("bf", True)]
+    assert t4.fixes[1].warning
+    assert a100.fixes[1].warning is None
+
+
+def test_an_upgrade_that_is_there_does_not_fit(base: KnowledgeBase) -> None:
+    """The reason names the installed version."""
+    special = answer(f'from_pretrained("acme/acme-large")\n{ERROR}', base, have={"acme": "1.4rc1"}).first
+    assert special is not None
+    assert all(fix.fits is not False or "1.4" in fix.why for fix in special.fixes if fix.kind == "upgrade")
