@@ -150,3 +150,10 @@ def test_long_binary_files_are_told(tmp_path: Path) -> None:
     file = tmp_path / "model.safetensors"
     file.write_bytes(os.urandom(3_000_000))
     assert read_report_file(file).reason == "binary"
+
+
+def test_a_failure_that_the_reduction_cut_is_no_second_one() -> None:
+    """Where the kept end of a file begins within a traceback, the rest of it restates one that is whole."""
+    report = read_report_file(io.BytesIO((log(1_000, 0.5) * 12_000).encode()))
+    assert len(report.failures) == 1
+    assert read_report(FAILURE + "\n" + FAILURE.partition("\n")[2]).failures[0].count == 1

@@ -158,6 +158,8 @@ def _without_restatements(chains: list[Chain]) -> list[Chain]:
                 if original.rank is None:
                     original.rank = chain.rank
                 continue
+        elif len(chain.exceptions) == 1 and last.frames and not last.complete and _is_cut_of(last, told.get(_said(last.message))):
+            continue
         elif len(chain.exceptions) == 1 and not last.frames and chain.role is None:
             said = _said(last.message)
             if said in told or any(
@@ -166,6 +168,17 @@ def _without_restatements(chains: list[Chain]) -> list[Chain]:
                 continue
         kept.append(chain)
     return kept
+
+
+def _is_cut_of(cut: RaisedException, whole: Chain | None) -> bool:
+    """Tell whether a traceback is the end of one that the report holds whole: its top was outside of what was kept."""
+    if whole is None:
+        return False
+    spots = [(frame.file, frame.number) for frame in cut.frames]
+    return any(
+        one.complete and one.type == cut.type and [(frame.file, frame.number) for frame in one.frames][-len(spots) :] == spots
+        for one in whole.exceptions
+    )
 
 
 def _few(told: dict[str, Chain]) -> list[str]:
