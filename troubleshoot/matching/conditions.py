@@ -10,6 +10,7 @@ from troubleshoot.knowledge.phrases import Sentence
 from troubleshoot.knowledge.schema import Condition, FramePattern
 from troubleshoot.matching.dependencies import ConditionMemo
 from troubleshoot.report.model import Frame
+from troubleshoot.versions import satisfies
 
 
 @dataclass(frozen=True)
@@ -208,7 +209,7 @@ def _package(condition: Condition, name: str, context: Context) -> Outcome:
             return Outcome(False, label, package.line)
         if not package.version:
             return UNKNOWN
-        inside = _in_specifier(package.version, condition.in_)
+        inside = satisfies(package.version, condition.in_)
         return UNKNOWN if inside is None else Outcome(inside, label, package.line)
     state = "absent" if package.absent else "present"
     if condition.is_ is not None:
@@ -217,16 +218,6 @@ def _package(condition: Condition, name: str, context: Context) -> Outcome:
         unwanted = condition.not_ if isinstance(condition.not_, list | tuple) else [condition.not_]
         return Outcome(state not in unwanted and package.version not in unwanted, label, package.line)
     return Outcome(not package.absent, label, package.line)
-
-
-def _in_specifier(version: str, specifier: str) -> bool | None:
-    from packaging.specifiers import InvalidSpecifier, SpecifierSet
-    from packaging.version import InvalidVersion, Version
-
-    try:
-        return SpecifierSet(specifier).contains(Version(Version(version).public), prereleases=True)
-    except (InvalidSpecifier, InvalidVersion):
-        return None
 
 
 def _fact(condition: Condition, context: Context) -> Outcome:
@@ -248,7 +239,7 @@ def _fact(condition: Condition, context: Context) -> Outcome:
                 return Outcome(True, _label(name, fact), fact.line)
         return Outcome(False, _label(name, facts[0]), facts[0].line)
     if condition.in_ is not None:
-        inside = _in_specifier(facts[0].value, condition.in_)
+        inside = satisfies(facts[0].value, condition.in_)
         return UNKNOWN if inside is None else Outcome(inside, _label(name, facts[0]), facts[0].line)
     if condition.at_least is not None or condition.below is not None:
         return _number(condition, facts[0], name)
