@@ -136,7 +136,9 @@ def _diagnose(
         tool=__version__,
         language=language,
         errors=tuple(base.warnings),
-        refuted=tuple((one.entry.id, one.refuted_by) for one in matches.candidates if one.refuted_by is not None),
+        refuted=tuple(
+            (one.entry.id, item) for one in matches.candidates if (item := one.refuted_by if one.own > 0 else one.contradicted_by)
+        ),
     )
 
 

@@ -76,10 +76,12 @@ _MOST_CANDIDATES = 8
 
 def rank(matches: Matches, report: Report, base: KnowledgeBase, most: int = 40) -> tuple[Hypothesis, ...]:
     """Return the hypotheses, best first, about ``most`` for each failure; empty where nothing in the base explains the report."""
-    standing = [one for one in matches.candidates if one.refuted_by is None]
     groups: dict[int | None, list[Candidate]] = {}
-    for candidate in standing:
-        groups.setdefault(candidate.failure, []).append(candidate)
+    for candidate in matches.candidates:
+        # Of special entries that stand back anyway it does not matter whether something refutes them.
+        faint = candidate.special and candidate.own <= 0
+        if (candidate.contradicted_by if faint else candidate.refuted_by) is None:
+            groups.setdefault(candidate.failure, []).append(candidate)
     explained = {place for place, group in groups.items() if place is not None and place not in matches.out_of_scope and group}
     ranked: list[tuple[tuple[float, ...], Hypothesis]] = []
     for place, group in groups.items():
@@ -116,6 +118,7 @@ def _penalty(place: int | None, report: Report, matches: Matches, explained: set
 
 def _rank_group(group: list[Candidate], penalty: float, base: KnowledgeBase, most: int) -> list[Hypothesis]:
     """Rank the candidates of one failure: by the refinement tree first, then by confidence."""
+    group = [one for one in group if not _says_most(one, group) or one.refuted_by is None]
     ids = {one.entry.id for one in group}
     ancestors = {one.entry.id: _ancestors(one.entry, base) for one in group}
     # A special entry for which nothing of its own speaks stands back where another one has something, or claims nothing special.

@@ -40,7 +40,6 @@ class Candidate:
     affected: Outcome = UNKNOWN
     required: tuple[Outcome, ...] = ()
     supporting: tuple[Outcome, ...] = ()
-    refuting: tuple[Outcome, ...] = ()
     identified: bool = True
 
     @cached_property
@@ -66,13 +65,21 @@ class Candidate:
         return len({hit.pattern for hit, where in self.hits if where == "symptom"})
 
     @cached_property
-    def refuted_by(self) -> EvidenceItem | None:
-        """The evidence that rules the entry out, or None."""
+    def contradicted_by(self) -> EvidenceItem | None:
+        """The frames, releases or required facts that rule the entry out, or None."""
         for kind, outcomes in (("frames", (self.frames,)), ("version", (self.affected,)), ("fact", self.required)):
             for outcome in outcomes:
                 if outcome.state is False:
                     return EvidenceItem("refutes", kind, outcome.text, outcome.line)
-        for outcome in self.refuting:
+        return None
+
+    @cached_property
+    def refuted_by(self) -> EvidenceItem | None:
+        """What rules the entry out: a contradiction, or one of its refuting conditions (looked at only when someone asks)."""
+        if self.contradicted_by is not None or not self.identified:
+            return self.contradicted_by
+        for condition in self.entry.evidence.refuting:
+            outcome = evaluate(condition, self.context)
             if outcome.state:
                 return EvidenceItem("refutes", "fact", outcome.text, outcome.line)
         return None
@@ -196,12 +203,13 @@ def _hold(
         return Candidate(entry, place, hit, where, context, hits, literal, frames, affected=affected)
     model = _model(entry.models, context)
     required = tuple([evaluate(condition, context) for condition in entry.evidence.required])
+    if any(outcome.state is False for outcome in required):
+        return Candidate(entry, place, hit, where, context, hits, literal, frames, model, affected, required)
     if not _identified(entry, frames, model, affected, required, context):
         # Nothing more can make it speak.
         return Candidate(entry, place, hit, where, context, hits, literal, frames, model, affected, required, identified=False)
     supporting = tuple([evaluate(condition, context) for condition in entry.evidence.supporting])
-    refuting = tuple([evaluate(condition, context) for condition in entry.evidence.refuting])
-    return Candidate(entry, place, hit, where, context, hits, literal, frames, model, affected, required, supporting, refuting)
+    return Candidate(entry, place, hit, where, context, hits, literal, frames, model, affected, required, supporting)
 
 
 def _identified(entry: Entry, frames: Outcome, model: Outcome, affected: Outcome, required: tuple[Outcome, ...], context: Context) -> bool:

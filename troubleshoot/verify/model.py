@@ -21,6 +21,9 @@ Verdict = Literal["verified", "not-reproduced", "unexpected", "cannot-run"]
 #: that were rounded to the dtype; what rounding of intermediate results adds stayed below 6 times that in the cases (docs/verification.md).
 TOLERANCE = 10.0
 
+#: No fix counts as right that is farther off than this, however ill-conditioned the program.
+CEILING = 0.2
+
 #: The least tolerance per dtype, a few units in the last place: where rounding the weights changes nothing, the operations still round.
 FLOORS: Mapping[str, float] = {"float64": 1e-10, "float32": 1e-5, "float16": 2e-3, "bfloat16": 1.6e-2}
 
@@ -177,11 +180,12 @@ class FixOutcome:
     title: str = ""
     seconds: float | None = None
     traceback: str | None = None
+    ruled_out: bool = False
 
     @property
     def surprising(self) -> bool:
-        """True where it was tried and did not do what the entry says."""
-        return self.outcome != "skipped" and self.outcome != self.expected
+        """True where it was tried and did not do what the entry says; ``ruled_out``: the entry says that it does not fit this environment."""
+        return self.outcome != "skipped" and self.outcome != self.expected and not self.ruled_out
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,14 @@ from pathlib import Path
 from troubleshoot.diagnosis import diagnose
 from troubleshoot.environment.local import local_environment
 from troubleshoot.environment.model import Environment
+from troubleshoot.environment.names import normalise_name
 from troubleshoot.errors import InputError
 from troubleshoot.fixes.select import fixes_of
 from troubleshoot.knowledge import KnowledgeBase, load_kb
 from troubleshoot.knowledge.schema import Entry, Fix
 from troubleshoot.result import Diagnosis
 from troubleshoot.verify import isolated, requirements
-from troubleshoot.verify.model import FLOORS, TOLERANCE, Before, Case, FixOutcome, Job, RunResult, Verification, verdict_of
+from troubleshoot.verify.model import CEILING, FLOORS, TOLERANCE, Before, Case, FixOutcome, Job, RunResult, Verification, verdict_of
 from troubleshoot.verify.play import HIDING, Play, play
 from troubleshoot.verify.registry import cases_of
 from troubleshoot.verify.runs import run_job
@@ -184,18 +185,19 @@ def _run(bench: _Bench, interpreter: isolated.Interpreter, local: Environment, o
         for fix in fixes_of(bench.entry, bench.entry.cause or bench.case.cause, bench.base)
         if not only or fix.id in only
     ]
+    misfits = {one.id: one.why for one in diagnosis.first.fixes if one.fits is False and one.expected == "works"} if diagnosis and diagnosis.first else {}
     outcomes = []
     for number, one in enumerate(plays):
         bench.progress(f"trying {one.fix.id}", 2 + number, 2 + len(plays))
-        outcomes.append(_try(bench, one, interpreter, environment, allowed))
+        outcomes.append(_told_apart(_try(bench, one, interpreter, environment, allowed), misfits.get(one.fix.id)))
     outcomes = _on_fixed_release(bench, plays, outcomes, environment, allowed)
     return _result(bench, environment, told, before, tuple(outcomes))
 
 
 def tolerances(reference: RunResult) -> dict[str, float]:
-    """Return the allowed relative error per dtype: ``TOLERANCE`` times that of a healthy run, and at least the dtype's floor."""
+    """Return the allowed relative error per dtype: ``TOLERANCE`` times that of a healthy run, at least the dtype's floor, at most ``CEILING``."""
     healthy = reference.detail.get("healthy") or {}
-    return {name: max(floor, TOLERANCE * (healthy.get(name) or 0.0)) for name, floor in FLOORS.items()}
+    return {name: min(CEILING, max(floor, TOLERANCE * (healthy.get(name) or 0.0))) for name, floor in FLOORS.items()}
 
 
 def _environment(result: RunResult, local: Environment, bench: _Bench) -> Environment:
@@ -256,7 +258,7 @@ def _try(bench: _Bench, one: Play, interpreter: isolated.Interpreter, environmen
             interpreter = isolated.prepare(changed, bench.stop, say=lambda text: bench.progress(text, 0, 1))
         except isolated.IsolationError as error:
             return _skipped(one.fix, f"cannot-run: {error}" if not error.offline else str(error))
-    return _outcome(bench, one, _play(bench, one, interpreter, allowed), allowed, _and_changes(bench, one, interpreter, environment))
+    return _outcome(bench, one, _play(bench, one, interpreter, allowed), allowed, _and_changes(one, interpreter))
 
 
 def _play(bench: _Bench, one: Play, interpreter: isolated.Interpreter, allowed: Mapping[str, float]) -> RunResult:
@@ -283,14 +285,15 @@ def _changed(bench: _Bench, install: Mapping[str, str | None], environment: Envi
     return held
 
 
-def _and_changes(bench: _Bench, one: Play, interpreter: isolated.Interpreter, environment: Environment) -> str:
-    """Tell what else an installation changes: packages of the user's environment that would come in another version."""
+def _and_changes(one: Play, interpreter: isolated.Interpreter) -> str:
+    """Tell what else an installation would change for the user: packages of this environment that it wants in another version."""
     if not one.install or not interpreter.isolated:
         return ""
+    user = local_environment()
     others = []
     for name, version in isolated.installed(interpreter).items():
-        known = environment.package(name.replace("_", "-").lower())
-        if known is not None and known.version and known.version != version and name not in one.install:
+        known = user.package(normalise_name(name))
+        if known is not None and known.version and known.version != version and name not in (*one.install, "pip", "setuptools", "wheel"):
             others.append(f"{name} {known.version} to {version}")
     return f"; it also changes {', '.join(others)}" if others else ""
 
@@ -312,6 +315,13 @@ def judge(result: RunResult, allowed: float, *, hides: bool = False) -> tuple[bo
     if result.outcome == "wrong":
         return hides, f"it ends; the failure is hidden, not repaired: {result.error}" if hides else (result.error or "the output is wrong")
     return False, (result.error or result.outcome).splitlines()[0][:300]
+
+
+def _told_apart(outcome: FixOutcome, misfit: str | None) -> FixOutcome:
+    """A fix that the entry itself rules out in this environment may fail without a surprise."""
+    if misfit is None or outcome.outcome != "fails":
+        return outcome
+    return replace(outcome, ruled_out=True, why=f"{outcome.why} (the entry rules it out here: {misfit})")
 
 
 def _skipped(fix: Fix, why: str) -> FixOutcome:

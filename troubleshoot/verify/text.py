@@ -37,6 +37,8 @@ def render_verification(result: Verification, *, width: int = 80) -> str:
 def _verdict(one: FixOutcome) -> str:
     if one.outcome == "skipped":
         return "skipped"
+    if one.ruled_out:
+        return "fails, and does not fit here"
     if not one.surprising:
         return one.outcome if one.expected == "works" else "fails, as the knowledge base says"
     return f"{one.outcome}, but the knowledge base says it {'works' if one.expected == 'works' else 'fails'}"
