@@ -252,22 +252,27 @@ def verify(
         str | None, typer.Argument(metavar="[ISSUE]", help="The id of a known issue that has a case.", autocompletion=_complete_issue)
     ] = None,
     all_: Annotated[bool, typer.Option("--all", help="Verify every issue that has a case.")] = False,
-    cause: Annotated[str | None, typer.Option("--cause", metavar="CODE", help="Verify the issues of this cause.", show_default=False)] = None,
+    cause: Annotated[
+        str | None, typer.Option("--cause", metavar="CODE", help="Verify the issues of this cause.", show_default=False)
+    ] = None,
     case: Annotated[str | None, typer.Option("--case", metavar="NAME", help="One of the issue's cases.", show_default=False)] = None,
     device: Annotated[
-        str | None, typer.Option("--device", metavar="cpu|cuda", help="Where to run; by default a CUDA GPU if there is one.", show_default=False)
+        str | None,
+        typer.Option("--device", metavar="cpu|cuda", help="Where to run; by default a CUDA GPU if there is one.", show_default=False),
     ] = None,
-    fix: Annotated[list[str] | None, typer.Option("--fix", metavar="ID", help="Try this fix only; may be repeated.", show_default=False)] = None,
+    fix: Annotated[
+        list[str] | None, typer.Option("--fix", metavar="ID", help="Try this fix only; may be repeated.", show_default=False)
+    ] = None,
     isolated: Annotated[
-        bool, typer.Option("--isolated", help="Install what the case needs into environments apart from this one (kept in the cache folder).")
+        bool, typer.Option("--isolated", help="Install what the case needs into environments of its own (in the cache folder).")
     ] = False,
     with_: Annotated[
         list[str] | None,
-        typer.Option("--with", metavar="PKG==VERSION", help="Pin a release in the isolated environment; may be repeated.", show_default=False),
+        typer.Option("--with", metavar="PKG==VERSION", help="Pin a release, isolated; may be repeated.", show_default=False),
     ] = None,
     timeout: Annotated[str | None, typer.Option("--timeout", metavar="SECONDS", help="Limit of one run.", show_default=False)] = None,
     record: Annotated[
-        str | None, typer.Option("--record", metavar="DIR", help="Also write what was seen into this folder of records.", show_default=False)
+        str | None, typer.Option("--record", metavar="DIR", help="Also write it into this folder of records.", show_default=False)
     ] = None,
     format: Annotated[str, typer.Option("--format", "-f", metavar="text|json", help="The form of the output.")] = "text",
     kb: Overlays = None,

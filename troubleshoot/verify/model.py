@@ -185,7 +185,8 @@ class FixOutcome:
     @property
     def surprising(self) -> bool:
         """True where it was tried and did not do what the entry says; ``ruled_out``: the entry says that it does not fit this
-        environment."""
+        environment.
+        """
         return self.outcome != "skipped" and self.outcome != self.expected and not self.ruled_out
 
 

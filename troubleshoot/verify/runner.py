@@ -185,8 +185,8 @@ def _run(bench: _Bench, interpreter: isolated.Interpreter, local: Environment, o
         for fix in fixes_of(bench.entry, bench.entry.cause or bench.case.cause, bench.base)
         if not only or fix.id in only
     ]
-    misfits = {one.id: one.why for one in diagnosis.first.fixes if one.fits is False and one.expected == "works"} if diagnosis and
-    diagnosis.first else {}
+    first = diagnosis.first if diagnosis is not None else None
+    misfits = {one.id: one.why for one in (first.fixes if first else ()) if one.fits is False and one.expected == "works"}
     outcomes = []
     for number, one in enumerate(plays):
         bench.progress(f"trying {one.fix.id}", 2 + number, 2 + len(plays))
@@ -197,7 +197,8 @@ def _run(bench: _Bench, interpreter: isolated.Interpreter, local: Environment, o
 
 def tolerances(reference: RunResult) -> dict[str, float]:
     """Return the allowed relative error per dtype: ``TOLERANCE`` times that of a healthy run, at least the dtype's floor, at most
-    ``CEILING``."""
+    ``CEILING``.
+    """
     healthy = reference.detail.get("healthy") or {}
     return {name: min(CEILING, max(floor, TOLERANCE * (healthy.get(name) or 0.0))) for name, floor in FLOORS.items()}
 

@@ -1,5 +1,6 @@
 """Qwen2-VL of transformers with a tiny random configuration whose projections are enlarged until float16 overflows, as in the real
-weights."""
+weights.
+"""
 
 from __future__ import annotations
 

@@ -9,7 +9,6 @@ from typing import Any
 from troubleshoot.verify.model import Program, Setting
 from troubleshoot.verify.registry import case
 
-
 #: Stands for apex/normalization/fused_layer_norm.py: the same class and function names, plain torch instead of a CUDA kernel.
 _NORM = '''
 import torch
@@ -54,8 +53,7 @@ def _stand_in(folder: Path) -> str:
     installs={"transformers": "4.57.6", "accelerate": "1.5.2"},
     plays=("bypass-apex-norm",),
     facts={"model": "T5EncoderModel", "package.apex": "present"},
-    stand_in="apex's FusedRMSNorm is replaced by one in plain torch that refuses mixed dtypes as apex's kernel does; T5 itself is
-    transformers'",
+    stand_in="apex's FusedRMSNorm is replaced by one in plain torch that refuses mixed dtypes as apex's kernel does; T5 is transformers'",
     seconds=6.0,
 )
 def t5_fused_norm(setting: Setting) -> Program:
