@@ -9,7 +9,8 @@ checked for calibration with ``troubleshoot kb score``; docs/architecture.md sho
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+
+import msgspec
 
 from troubleshoot.knowledge.base import KnowledgeBase
 from troubleshoot.knowledge.schema import Entry, WeightedCause
@@ -47,8 +48,7 @@ _BESIDE_OTHER = -2.5
 _BESIDE_UNEXPLAINED = -0.9
 
 
-@dataclass(frozen=True)
-class Hypothesis:
+class Hypothesis(msgspec.Struct, frozen=True, eq=False):
     """One entry with one cause; ``leads``: it answers before the entries it refines; ``open``: how many causes of its family are open."""
 
     candidate: Candidate
@@ -253,5 +253,5 @@ def _merge_causes(ranked: list[Hypothesis]) -> tuple[Hypothesis, ...]:
         ),
         default=0.0,
     )
-    merged = replace(first, cause_confidence=_cap(first.cause_confidence + missing * same * _SHARED))
+    merged = msgspec.structs.replace(first, cause_confidence=_cap(first.cause_confidence + missing * same * _SHARED))
     return (merged, *ranked[1:])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from troubleshoot.environment.model import Accelerator, Environment, Package
 from troubleshoot.evidence import FailureFacts, collect_facts
 from troubleshoot.knowledge.schema import Condition
-from troubleshoot.matching.conditions import Context, evaluate, path_contains
+from troubleshoot.matching.conditions import Context, Programs, evaluate, path_contains
 from troubleshoot.report import read_report
 
 WHOLE = """\
@@ -31,7 +31,7 @@ def context(text: str = WHOLE, environment: Environment | None = None, **binding
     report = read_report(text)
     facts = collect_facts(report, environment or Environment())
     failure = FailureFacts(report.failures[0]) if report.failures else None
-    return Context(facts, failure, {name.replace("__", "."): value for name, value in bindings.items()})
+    return Context(facts, Programs(), failure, {name.replace("__", "."): value for name, value in bindings.items()})
 
 
 def holds(condition: dict[str, object], where: Context) -> bool | None:

@@ -38,8 +38,8 @@ class KnowledgeBase:
         self._start = end
         self._entries: dict[str, Entry] = {}
         self.roots = roots
-        #: kept here by matching/dependencies.py, because it is valid exactly as long as the entries
-        self.condition_memo: Any = None
+        #: the compiled conditions, kept here by matching/ because they are valid exactly as long as the entries
+        self.programs: Any = None
         #: facts that entries read, by id
         self.entry_reads: dict[str, frozenset[str]] = {}
         #: all that an entry refines, directly or not, by id

@@ -11,6 +11,8 @@ from bisect import bisect_left
 from dataclasses import dataclass
 from functools import lru_cache
 
+import msgspec
+
 #: A sentence longer than this many characters is a dump of options or data, not prose.
 MAX_SENTENCE = 400
 
@@ -22,8 +24,7 @@ _PLAIN = re.compile(r"^[a-z0-9_'.+\-/*]+$")
 CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
-@dataclass(frozen=True)
-class Sentence:
+class Sentence(msgspec.Struct, frozen=True):
     """One sentence (or line): its line number, its lowered text and its words."""
 
     line: int

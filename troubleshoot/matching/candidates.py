@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cached_property, lru_cache
 
+import msgspec
+
 from troubleshoot.evidence import Facts, FailureFacts
 from troubleshoot.knowledge.base import KnowledgeBase
 from troubleshoot.knowledge.index import SCOPE_OWNER
@@ -18,8 +20,7 @@ from troubleshoot.report.model import Failure, Report
 from troubleshoot.result import EvidenceItem
 
 
-@dataclass(frozen=True)
-class Candidate:
+class Candidate(msgspec.Struct, frozen=True, dict=True, eq=False):
     """An entry held against one failure (None: against the whole report).
 
     ``where`` is "message" (in the failure's message), "traceback" (elsewhere in it), "loose" (a line outside failures) or "symptom".
@@ -138,9 +139,7 @@ def find_candidates(search: Search, facts: Facts, before: Matches | None = None,
     """
     if before is not None:
         candidates = [
-            _hold(one.entry, one.failure, one.hits, facts, search, one.context.memo, changed)
-            if not changed.isdisjoint(search.reads(one.entry))
-            else one
+            _hold(one.entry, one.failure, one.hits, facts, search) if not changed.isdisjoint(search.reads(one.entry)) else one
             for one in before.candidates
         ]
         return Matches(tuple(candidates), before.out_of_scope)
@@ -184,8 +183,6 @@ def _hold(
     hits: list[tuple[Hit, str]],
     facts: Facts,
     search: Search,
-    memo: dict[int, tuple[Condition, Outcome]] | None = None,
-    changed: frozenset[str] = frozenset(),
 ) -> Candidate:
     hit, where = min(hits, key=lambda item: (_RANK[item[1]], item[0].line))
     failure = search.failures[place] if place is not None else None
@@ -193,7 +190,7 @@ def _hold(
     bindings = dict(_facts_of(hit.captured, tuple(template.roles.items()) if template else ()))
     if template and template.device:
         bindings.setdefault("device.kind", template.device)
-    context = Context(facts, failure, bindings, hit.line, search.said, memo if memo is not None else {}, changed, search.memo)
+    context = Context(facts, search.programs, failure, bindings, hit.line, search.said)
     literal = _length(search.base, hit)
     frames = _frames(entry.signature.frames, failure)
     if frames.state is False:
@@ -220,18 +217,12 @@ def _identified(entry: Entry, frames: Outcome, model: Outcome, affected: Outcome
     if not (entry.signature.frames or entry.models) or frames.state or model.state or affected.state:
         return True
     pairs = zip(entry.evidence.required, required, strict=False)
-    return any(outcome.state and _identifies(condition, context) for condition, outcome in pairs)
+    return any(outcome.state and context.programs.identifies(condition) for condition, outcome in pairs)
 
 
 @lru_cache(maxsize=4096)
 def _facts_of(captured: tuple[Captured, ...], roles: tuple[tuple[str, str], ...]) -> dict[str, str]:
     return facts_of(captured, dict(roles))
-
-
-def _identifies(condition: Condition, context: Context) -> bool:
-    """Tell whether a condition is about a place: frames, words, packages or models, rather than a dtype that any report may hold."""
-    facts = context.known.facts(condition)
-    return not facts or any(fact.startswith(("package.", "library", "model")) for fact in facts)
 
 
 def _template(entry: Entry, text: str) -> MessageTemplate | None:

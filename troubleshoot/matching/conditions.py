@@ -1,21 +1,27 @@
-"""Holding conditions against facts: true, false or unknown, with what was seen."""
+"""Holding conditions against facts: true, false or unknown, with what was seen.
+
+A condition is turned into a small function once per knowledge base; a report then costs one call per condition.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+
+import msgspec
 
 from troubleshoot.evidence import Fact, Facts, FailureFacts, squeezed
 from troubleshoot.knowledge.phrases import Sentence
 from troubleshoot.knowledge.schema import Condition, FramePattern
-from troubleshoot.matching.dependencies import ConditionMemo
+from troubleshoot.matching.dependencies import condition_facts
 from troubleshoot.report.model import Frame
 from troubleshoot.versions import satisfies
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """The state of a condition: True, False, or None for unknown; ``text`` says what was seen, ``line`` where in the report."""
+class Outcome(msgspec.Struct, frozen=True):
+    """The state of a condition: True, False, or None for unknown; ``text`` says what was seen, ``line`` where in the report.
+
+    A struct, as are the other small things of the matching: thousands are made per report, and a frozen dataclass takes ten times as long.
+    """
 
     state: bool | None
     text: str = ""
@@ -25,20 +31,19 @@ class Outcome:
 UNKNOWN = Outcome(None)
 
 
-@dataclass(frozen=True)
-class Context:
+def _nothing_said(phrase: str) -> Sentence | None:
+    return None
+
+
+class Context(msgspec.Struct, frozen=True):
     """What a candidate's conditions are held against: all facts, one failure (None for symptoms), and what its message's holes caught."""
 
     facts: Facts
+    programs: Programs
     failure: FailureFacts | None = None
-    bindings: dict[str, str] = field(default_factory=dict)
+    bindings: dict[str, str] = {}
     line: int | None = None
-    said: Callable[[str], Sentence | None] = lambda phrase: None
-    #: outcomes by condition, shared by the contexts of one candidate while answers are tried; those that read a ``changed`` fact are
-    #: not taken
-    memo: dict[int, tuple[Condition, Outcome]] = field(default_factory=dict)
-    changed: frozenset[str] = frozenset()
-    known: ConditionMemo = field(default_factory=ConditionMemo)
+    said: Callable[[str], Sentence | None] = _nothing_said
 
     def values(self, name: str) -> tuple[Fact, ...]:
         """Return what is known of a fact, the most specific source first. A user's answer outranks what the message caught."""
@@ -54,80 +59,123 @@ class Context:
         return stated
 
 
+Program = Callable[[Context], Outcome]
+
+
+class Programs:
+    """The compiled conditions of a knowledge base, by identity, together with the condition: so no other can take its place."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self._known: dict[int, tuple[Condition, Program]] = {}
+        self._identifying: dict[int, tuple[Condition, bool]] = {}
+
+    def of(self, condition: Condition) -> Program:
+        """Return the program of a condition."""
+        known = self._known.get(id(condition))
+        if known is None:
+            known = self._known[id(condition)] = (condition, compile_condition(condition))
+        return known[1]
+
+    def identifies(self, condition: Condition) -> bool:
+        """Tell whether a condition is about a place: frames, words, packages, models, not a dtype that any report may hold."""
+        known = self._identifying.get(id(condition))
+        if known is None:
+            facts = condition_facts(condition)
+            answer = not facts or any(fact.startswith(("package.", "library", "model")) for fact in facts)
+            known = self._identifying[id(condition)] = (condition, answer)
+        return known[1]
+
+
 def evaluate(condition: Condition, context: Context) -> Outcome:
     """Hold a condition against the context."""
-    if context.changed and not context.changed.isdisjoint(context.known.facts(condition)):
-        return _evaluate(condition, context)
-    key = id(condition)
-    known = context.memo.get(key)
-    if known is not None:
-        return known[1]
-    outcome = _evaluate(condition, context)
-    if not context.changed:
-        # With the condition, so that its identity is not given to another one.
-        context.memo[key] = (condition, outcome)
-    return outcome
+    return context.programs.of(condition)(context)
 
 
-def _evaluate(condition: Condition, context: Context) -> Outcome:
+def compile_condition(condition: Condition) -> Program:
+    """Turn a condition into a function of the context."""
     if condition.any:
-        return _any(condition.any, context)
+        return _any(condition.any)
     if condition.all:
-        return _all(condition.all, context)
+        return _all(condition.all)
     if condition.none:
-        return _negate(_any(condition.none, context))
+        inner = _any(condition.none)
+        return lambda context: _negate(inner(context))
     if condition.frame is not None or (condition.fact is None and (condition.function or condition.code)):
-        return _frame(FramePattern(file=condition.frame, function=condition.function, code=condition.code), context)
+        pattern = FramePattern(file=condition.frame, function=condition.function, code=condition.code)
+        return lambda context: _frame(pattern, context)
     if condition.text is not None:
-        return _text(condition.text, context)
+        return _any((condition,))
     if condition.fact is None:
-        return UNKNOWN
+        return lambda context: UNKNOWN
     if condition.fact.startswith("package."):
-        return _package(condition, condition.fact.removeprefix("package."), context)
-    return _fact(condition, context)
+        return _package(condition, condition.fact.removeprefix("package."))
+    return _fact(condition, condition.fact)
 
 
-def _any(conditions: tuple[Condition, ...], context: Context) -> Outcome:
-    refuted: Outcome | None = None
-    unknown = False
-    sorted_ = context.known.alternatives(conditions)
-    if sorted_.places:
-        # Long lists of places are usual, and mostly none of them is there: look for the text before the whole way is gone.
-        failure = context.failure
-        paths = failure.all_paths if failure is not None else ""
-        for text, condition in sorted_.places:
-            if text in paths:
-                outcome = evaluate(condition, context)
-                if outcome.state:
-                    return outcome
-                unknown = unknown or outcome.state is None
-        if failure is None or not failure.complete:
-            unknown = True
-        else:
-            refuted = Outcome(False, f"no frame in {sorted_.places[0][1].frame}")
-    for condition in sorted_.others:
-        outcome = evaluate(condition, context)
-        if outcome.state:
-            return outcome
-        if outcome.state is None:
-            unknown = True
-        else:
-            refuted = refuted or outcome
-    return UNKNOWN if unknown or refuted is None else refuted
+def _any(conditions: tuple[Condition, ...]) -> Program:
+    """Long lists of places and words are usual, and mostly none of them is there: these are looked up before anything else is done."""
+    places = [(f"/{one.frame}" if "/" in one.frame else one.frame, compile_condition(one)) for one in conditions if one.frame]
+    nowhere_ = Outcome(False, f"no frame in {next((one.frame for one in conditions if one.frame), '')}")
+    phrases: list[str] = []
+    others: list[Program] = []
+    for one in conditions:
+        if one.text is not None:
+            phrases.extend([one.text] if isinstance(one.text, str) else one.text)
+        elif not one.frame:
+            others.append(compile_condition(one))
+
+    def program(context: Context) -> Outcome:
+        refuted: Outcome | None = None
+        unknown = bool(phrases)
+        if places:
+            failure = context.failure
+            if failure is None or not failure.complete:
+                unknown = True
+            else:
+                refuted = nowhere_
+            paths = failure.all_paths if failure is not None else ""
+            for text, place in places:
+                if text in paths:
+                    outcome = place(context)
+                    if outcome.state:
+                        return outcome
+                    unknown = unknown or outcome.state is None
+        said = context.said
+        for phrase in phrases:
+            sentence = said(phrase)
+            if sentence is not None:
+                return Outcome(True, sentence.text, sentence.line)
+        for other in others:
+            outcome = other(context)
+            if outcome.state:
+                return outcome
+            if outcome.state is None:
+                unknown = True
+            else:
+                refuted = refuted or outcome
+        return UNKNOWN if unknown or refuted is None else refuted
+
+    return program
 
 
-def _all(conditions: tuple[Condition, ...], context: Context) -> Outcome:
-    first: Outcome | None = None
-    unknown = False
-    for condition in conditions:
-        outcome = evaluate(condition, context)
-        if outcome.state is False:
-            return outcome
-        if outcome.state is None:
-            unknown = True
-        else:
-            first = first or outcome
-    return UNKNOWN if unknown or first is None else first
+def _all(conditions: tuple[Condition, ...]) -> Program:
+    programs = [compile_condition(one) for one in conditions]
+
+    def program(context: Context) -> Outcome:
+        first: Outcome | None = None
+        unknown = False
+        for one in programs:
+            outcome = one(context)
+            if outcome.state is False:
+                return outcome
+            if outcome.state is None:
+                unknown = True
+            else:
+                first = first or outcome
+        return UNKNOWN if unknown or first is None else first
+
+    return program
 
 
 def _negate(outcome: Outcome) -> Outcome:
@@ -155,6 +203,11 @@ def path_contains(path: str, part: str) -> bool:
     return False
 
 
+def nowhere(part: str, failure: FailureFacts) -> bool:
+    """Tell whether no frame's path has a part (see :func:`path_contains`)."""
+    return (f"/{part}" if "/" in part else part) not in failure.all_paths
+
+
 def _frame(pattern: FramePattern, context: Context) -> Outcome:
     failure = context.failure
     if failure is None or not failure.frames:
@@ -166,11 +219,6 @@ def _frame(pattern: FramePattern, context: Context) -> Outcome:
     outcome = _look_for_frame(pattern, failure)
     failure.seen[key] = outcome
     return outcome
-
-
-def nowhere(part: str, failure: FailureFacts) -> bool:
-    """Tell whether no frame's path has a part (see :func:`path_contains`)."""
-    return (f"/{part}" if "/" in part else part) not in failure.all_paths
 
 
 def _look_for_frame(pattern: FramePattern, failure: FailureFacts) -> Outcome:
@@ -190,69 +238,71 @@ def _look_for_frame(pattern: FramePattern, failure: FailureFacts) -> Outcome:
     return UNKNOWN
 
 
-def _text(phrases: str | tuple[str, ...], context: Context) -> Outcome:
-    for phrase in (phrases,) if isinstance(phrases, str) else phrases:
-        sentence = context.said(phrase)
-        if sentence is not None:
-            return Outcome(True, sentence.text, sentence.line)
-    return UNKNOWN
+def _listed(value: object) -> frozenset[str]:
+    return frozenset(str(one).strip().lower() for one in (value if isinstance(value, list | tuple) else [value]))
 
 
-def _package(condition: Condition, name: str, context: Context) -> Outcome:
-    package = context.facts.package(name)
-    if package is None:
-        return UNKNOWN
-    label = f"{name} is absent" if package.absent else f"{name} {package.version}".rstrip()
-    wanted = condition.is_ if isinstance(condition.is_, list | tuple) else [condition.is_]
-    if condition.in_ is not None:
-        if package.version is None:
-            return Outcome(False, label, package.line)
-        if not package.version:
+def _package(condition: Condition, name: str) -> Program:
+    wanted = condition.is_ is not None or condition.not_ is None
+    values = _listed(condition.is_ if condition.is_ is not None else condition.not_ if condition.not_ is not None else "present")
+
+    def program(context: Context) -> Outcome:
+        package = context.facts.package(name)
+        if package is None:
             return UNKNOWN
-        inside = satisfies(package.version, condition.in_)
-        return UNKNOWN if inside is None else Outcome(inside, label, package.line)
-    state = "absent" if package.absent else "present"
-    if condition.is_ is not None:
-        return Outcome(state in wanted or package.version in wanted, label, package.line)
-    if condition.not_ is not None:
-        unwanted = condition.not_ if isinstance(condition.not_, list | tuple) else [condition.not_]
-        return Outcome(state not in unwanted and package.version not in unwanted, label, package.line)
-    return Outcome(not package.absent, label, package.line)
+        label = f"{name} is absent" if package.absent else f"{name} {package.version}".rstrip()
+        if condition.in_ is not None:
+            if not package.version:
+                return Outcome(False, label, package.line) if package.version is None else UNKNOWN
+            inside = satisfies(package.version, condition.in_)
+            return UNKNOWN if inside is None else Outcome(inside, label, package.line)
+        state = "absent" if package.absent else "present"
+        among = state in values or package.version in values
+        return Outcome(among is wanted, label, package.line)
+
+    return program
 
 
-def _fact(condition: Condition, context: Context) -> Outcome:
-    name = condition.fact
-    assert name is not None
-    facts = context.values(name)
-    if not facts:
-        return UNKNOWN
+def _fact(condition: Condition, name: str) -> Program:
     if condition.is_ is not None or condition.not_ is not None:
         wanted = condition.is_ is not None
-        values = context.known.values(condition)
-        for fact in facts:
-            if fact.value.lower() in values:
-                return Outcome(wanted, _label(name, fact), fact.line)
-        return Outcome(not wanted, _label(name, facts[0]), facts[0].line)
+        values = _listed(condition.is_ if wanted else condition.not_)
+
+        def compare(context: Context) -> Outcome:
+            facts = context.values(name)
+            if not facts:
+                return UNKNOWN
+            for fact in facts:
+                if fact.value.lower() in values:
+                    return Outcome(wanted, _label(name, fact), fact.line)
+            return Outcome(not wanted, _label(name, facts[0]), facts[0].line)
+
+        return compare
+
+    def program(context: Context) -> Outcome:
+        facts = context.values(name)
+        return _decide(condition, name, facts) if facts else UNKNOWN
+
+    return program
+
+
+def _decide(condition: Condition, name: str, facts: tuple[Fact, ...]) -> Outcome:
+    first = facts[0]
     if condition.contains is not None:
-        for fact in facts:
-            if condition.contains.lower() in fact.value.lower():
-                return Outcome(True, _label(name, fact), fact.line)
-        return Outcome(False, _label(name, facts[0]), facts[0].line)
+        part = condition.contains.lower()
+        found = next((fact for fact in facts if part in fact.value.lower()), None)
+        return Outcome(found is not None, _label(name, found or first), (found or first).line)
     if condition.in_ is not None:
-        inside = satisfies(facts[0].value, condition.in_)
-        return UNKNOWN if inside is None else Outcome(inside, _label(name, facts[0]), facts[0].line)
+        inside = satisfies(first.value, condition.in_)
+        return UNKNOWN if inside is None else Outcome(inside, _label(name, first), first.line)
     if condition.at_least is not None or condition.below is not None:
-        return _number(condition, facts[0], name)
-    return Outcome(True, _label(name, facts[0]), facts[0].line)
-
-
-def _number(condition: Condition, fact: Fact, name: str) -> Outcome:
-    try:
-        value = float(fact.value)
-    except ValueError:
-        return UNKNOWN
-    holds = (condition.at_least is None or value >= condition.at_least) and (condition.below is None or value < condition.below)
-    return Outcome(holds, _label(name, fact), fact.line)
+        try:
+            value = float(first.value)
+        except ValueError:
+            return UNKNOWN
+        holds = (condition.at_least is None or value >= condition.at_least) and (condition.below is None or value < condition.below)
+        return Outcome(holds, _label(name, first), first.line)
+    return Outcome(True, _label(name, first), first.line)
 
 
 def _label(name: str, fact: Fact) -> str:

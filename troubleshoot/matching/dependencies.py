@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from troubleshoot.knowledge.schema import Condition, Entry
 
@@ -29,50 +28,8 @@ def changes_environment(answers: Iterable[str]) -> bool:
     return any(name == "gpu" or name.startswith(("package.", "device.")) for name in answers)
 
 
-@dataclass(frozen=True)
-class Alternatives:
-    """The members of an ``any``, sorted by how they are decided: mere places (with the text to look for), and the others."""
-
-    places: tuple[tuple[str, Condition], ...]
-    others: tuple[Condition, ...]
-
-
-class ConditionMemo:
-    """What follows from a condition alone. It is kept by identity, together with the condition, so that no other can take its place."""
-
-    def __init__(self) -> None:
-        """Start empty."""
-        self._facts: dict[int, tuple[Condition, frozenset[str]]] = {}
-        self._values: dict[int, tuple[Condition, frozenset[str]]] = {}
-        self._alternatives: dict[int, tuple[tuple[Condition, ...], Alternatives]] = {}
-
-    def facts(self, condition: Condition) -> frozenset[str]:
-        """Return the facts that a condition reads."""
-        known = self._facts.get(id(condition))
-        if known is None:
-            known = self._facts[id(condition)] = (condition, _condition_facts(condition))
-        return known[1]
-
-    def alternatives(self, conditions: tuple[Condition, ...]) -> Alternatives:
-        """Return the members of an ``any``, sorted."""
-        known = self._alternatives.get(id(conditions))
-        if known is None:
-            places = tuple((f"/{one.frame}" if "/" in one.frame else one.frame, one) for one in conditions if one.frame)
-            others = tuple(one for one in conditions if not one.frame)
-            known = self._alternatives[id(conditions)] = (conditions, Alternatives(places, others))
-        return known[1]
-
-    def values(self, condition: Condition) -> frozenset[str]:
-        """Return the values that a condition compares with (``is`` or ``not``), in small letters."""
-        known = self._values.get(id(condition))
-        if known is None:
-            value = condition.is_ if condition.is_ is not None else condition.not_
-            listed = value if isinstance(value, list | tuple) else [value]
-            known = self._values[id(condition)] = (condition, frozenset(str(one).strip().lower() for one in listed))
-        return known[1]
-
-
-def _condition_facts(condition: Condition) -> frozenset[str]:
+def condition_facts(condition: Condition) -> frozenset[str]:
+    """Return the facts that a condition reads."""
     found: set[str] = set()
     waiting = [condition]
     while waiting:
@@ -92,7 +49,7 @@ def entry_facts(entry: Entry) -> frozenset[str]:
         conditions += [*fix.when, *fix.unless, *fix.later]
     found: set[str] = {f"package.{one.package}" for one in entry.affected}
     for condition in conditions:
-        found |= _condition_facts(condition)
+        found |= condition_facts(condition)
     for fix in entry.fixes:
         found |= {f"package.{fix.action[name]}" for name in ("upgrade", "downgrade", "uninstall") if name in fix.action}
     if entry.models:

@@ -7,15 +7,17 @@ white space collapsed; where no template fits, a second runs over the text witho
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
 from functools import cached_property
+
+import msgspec
 
 from troubleshoot.evidence import FailureFacts
 from troubleshoot.knowledge.base import KnowledgeBase
 from troubleshoot.knowledge.phrases import Sentence, Vocabulary, parse_phrase, sentences, tokens
 from troubleshoot.knowledge.schema import Entry
 from troubleshoot.knowledge.templates import Captured, Template, compile_template
-from troubleshoot.matching.dependencies import ConditionMemo, entry_facts
+from troubleshoot.matching.conditions import Programs
+from troubleshoot.matching.dependencies import entry_facts
 from troubleshoot.report.model import Report
 
 #: Texts longer than this are searched around the index words alone.
@@ -30,8 +32,7 @@ _LONGEST_JOINED = 200_000
 _LONGEST_LINE = 20_000
 
 
-@dataclass(frozen=True)
-class Hit:
+class Hit(msgspec.Struct, frozen=True):
     """One occurrence of a pattern: its number in the index, the line of the report, and what its holes caught (empty for phrases)."""
 
     pattern: int
@@ -120,9 +121,9 @@ class Search:
         self.base = base
         self.text = SearchText(report)
         self.failures = [FailureFacts(failure) for failure in report.failures]
-        if base.condition_memo is None:
-            base.condition_memo = ConditionMemo()
-        self.memo: ConditionMemo = base.condition_memo
+        if base.programs is None:
+            base.programs = Programs()
+        self.programs: Programs = base.programs
         self._said: dict[str, Sentence | None] = {}
         candidates = base.candidates(self.text.words)
         patterns = base.index.patterns
