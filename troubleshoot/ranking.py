@@ -118,11 +118,14 @@ def _penalty(place: int | None, report: Report, matches: Matches, explained: set
 
 def _rank_group(group: list[Candidate], penalty: float, base: KnowledgeBase, most: int) -> list[Hypothesis]:
     """Rank the candidates of one failure: by the refinement tree first, then by confidence."""
-    group = [one for one in group if not _says_most(one, group) or one.refuted_by is None]
+    most_literal = _most_literal(group)
+    if most_literal is not None and most_literal.refuted_by is not None:
+        group = [one for one in group if one is not most_literal]
+        most_literal = None
     ids = {one.entry.id for one in group}
     ancestors = {one.entry.id: _ancestors(one.entry, base) for one in group}
     # A special entry for which nothing of its own speaks stands back where another one has something, or claims nothing special.
-    stands_back = {one.entry.id: one.special and one.own <= 0 and not (one.identified and _says_most(one, group)) for one in group}
+    stands_back = {one.entry.id: one.special and one.own <= 0 and not (one.identified and one is most_literal) for one in group}
     rivals = not all(stands_back.values())
     strengths = {one.entry.id: _probability(_log_odds(one, stands_back[one.entry.id], rivals) + penalty) for one in group}
     leading = {id_: not (back and rivals) for id_, back in stands_back.items()}
@@ -156,9 +159,11 @@ def _rank_group(group: list[Candidate], penalty: float, base: KnowledgeBase, mos
     return found
 
 
-def _says_most(one: Candidate, group: list[Candidate]) -> bool:
-    """Tell whether an entry's own message says more than that of any other: then the message itself speaks for it."""
-    return one.where == "message" and all(one.literal > other.literal for other in group if other is not one)
+def _most_literal(group: list[Candidate]) -> Candidate | None:
+    """Return the entry whose own message says more than that of any other, if there is one: then the message itself speaks for it."""
+    first = max(group, key=lambda one: one.literal)
+    alone = sum(one.literal == first.literal for one in group) == 1
+    return first if alone and first.where == "message" and len(group) > 1 else None
 
 
 def _ancestors(entry: Entry, base: KnowledgeBase) -> frozenset[str]:
