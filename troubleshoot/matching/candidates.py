@@ -139,7 +139,9 @@ def find_candidates(search: Search, facts: Facts, before: Matches | None = None,
     """
     if before is not None:
         candidates = [
-            _hold(one.entry, one.failure, one.hits, facts, search) if not changed.isdisjoint(search.reads(one.entry)) else one
+            one
+            if changed.isdisjoint(search.reads(one.entry))
+            else _hold(one.entry, one.failure, one.hits, facts, search, one.context, changed)
             for one in before.candidates
         ]
         return Matches(tuple(candidates), before.out_of_scope)
@@ -183,6 +185,8 @@ def _hold(
     hits: list[tuple[Hit, str]],
     facts: Facts,
     search: Search,
+    earlier: Context | None = None,
+    changed: frozenset[str] = frozenset(),
 ) -> Candidate:
     hit, where = min(hits, key=lambda item: (_RANK[item[1]], item[0].line))
     failure = search.failures[place] if place is not None else None
@@ -190,7 +194,7 @@ def _hold(
     bindings = dict(_facts_of(hit.captured, tuple(template.roles.items()) if template else ()))
     if template and template.device:
         bindings.setdefault("device.kind", template.device)
-    context = Context(facts, search.programs, failure, bindings, hit.line, search.said)
+    context = Context(facts, search.programs, failure, bindings, hit.line, search.said, earlier, changed, {})
     literal = _length(search.base, hit)
     frames = _frames(entry.signature.frames, failure)
     if frames.state is False:

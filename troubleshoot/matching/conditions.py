@@ -44,6 +44,10 @@ class Context(msgspec.Struct, frozen=True):
     bindings: dict[str, str] = {}
     line: int | None = None
     said: Callable[[str], Sentence | None] = _nothing_said
+    #: the same candidate's context under other answers, and the facts that differ: what reads none of them need not be decided again
+    earlier: Context | None = None
+    changed: frozenset[str] = frozenset()
+    outcomes: dict[int, Outcome] = {}
 
     def values(self, name: str) -> tuple[Fact, ...]:
         """Return what is known of a fact, the most specific source first. A user's answer outranks what the message caught."""
@@ -68,6 +72,7 @@ class Programs:
     def __init__(self) -> None:
         """Start empty."""
         self._known: dict[int, tuple[Condition, Program]] = {}
+        self._reads: dict[int, tuple[Condition, frozenset[str]]] = {}
         self._identifying: dict[int, tuple[Condition, bool]] = {}
 
     def of(self, condition: Condition) -> Program:
@@ -77,11 +82,18 @@ class Programs:
             known = self._known[id(condition)] = (condition, compile_condition(condition))
         return known[1]
 
+    def reads(self, condition: Condition) -> frozenset[str]:
+        """Return the facts that a condition reads."""
+        known = self._reads.get(id(condition))
+        if known is None:
+            known = self._reads[id(condition)] = (condition, condition_facts(condition))
+        return known[1]
+
     def identifies(self, condition: Condition) -> bool:
         """Tell whether a condition is about a place: frames, words, packages, models, not a dtype that any report may hold."""
         known = self._identifying.get(id(condition))
         if known is None:
-            facts = condition_facts(condition)
+            facts = self.reads(condition)
             answer = not facts or any(fact.startswith(("package.", "library", "model")) for fact in facts)
             known = self._identifying[id(condition)] = (condition, answer)
         return known[1]
@@ -89,7 +101,16 @@ class Programs:
 
 def evaluate(condition: Condition, context: Context) -> Outcome:
     """Hold a condition against the context."""
-    return context.programs.of(condition)(context)
+    key = id(condition)
+    outcome = context.outcomes.get(key)
+    if outcome is None:
+        earlier = context.earlier
+        if earlier is not None and context.changed.isdisjoint(context.programs.reads(condition)):
+            outcome = evaluate(condition, earlier)
+        else:
+            outcome = context.programs.of(condition)(context)
+        context.outcomes[key] = outcome
+    return outcome
 
 
 def compile_condition(condition: Condition) -> Program:
