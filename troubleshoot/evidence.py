@@ -278,7 +278,8 @@ def environment_of(report: Report) -> Environment:
                 if not (known is not None and version is None):
                     found[mention.name] = Package(mention.name, version, "report", mention.line)
         elif mention.kind == "gpu":
-            _add_gpu(accelerators, mention.value, mention.line)
+            if not _only_an_example(mention.value, mention.text):
+                _add_gpu(accelerators, mention.value, mention.line)
         elif mention.kind == "python" and python is None:
             python = mention.value
         elif mention.kind == "os" and system is None:
@@ -286,6 +287,22 @@ def environment_of(report: Report) -> Environment:
         elif mention.kind == "capability" and accelerators:
             _add_capability(accelerators, mention.value)
     return Environment(tuple(found.values()), tuple(accelerators), python, system, source="report")
+
+
+#: Messages name GPUs that would do: "only supported on A100+", "such as the H100", "MI300 or newer". These are not the user's.
+_BEFORE_EXAMPLE = re.compile(
+    r"(?:such as|e\.g\.?|for example|like|requires?|required|supported on|only on|at least|minimum|needs?)\s+(?:an?\s+|the\s+)?$"
+)
+_AFTER_EXAMPLE = re.compile(r"^\s*(?:\+|/|or (?:newer|later|higher|above|better)|and (?:newer|later|above)|series and)")
+
+
+def _only_an_example(name: str, text: str) -> bool:
+    """Tell whether a line names a GPU as one that would do, not as the one that is there."""
+    start = text.find(name)
+    if start < 0:
+        return False
+    before, after = text[max(0, start - 60) : start], text[start + len(name) : start + len(name) + 30]
+    return _AFTER_EXAMPLE.search(after) is not None or _BEFORE_EXAMPLE.search(before.lower()) is not None
 
 
 def _add_gpu(accelerators: list[Accelerator], text: str, line: int) -> None:
