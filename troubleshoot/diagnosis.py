@@ -86,10 +86,18 @@ def _diagnose_exception(
         return _diagnose(report, "local" if environment == "auto" else environment, kb, language, answers, gpu, have)
     except Exception as error:
         return Diagnosis(
-            verdict="unknown", reason="too-little", summary="The diagnosis itself failed.", report=Report((), ()), environment=Environment(),
-            diagnoses=(), questions=(), knowledge="", tool=__version__, language=language,
+            verdict="unknown",
+            reason="too-little",
+            summary="The diagnosis itself failed.",
+            report=Report((), ()),
+            environment=Environment(),
+            diagnoses=(),
+            questions=(),
+            knowledge="",
+            tool=__version__,
+            language=language,
             errors=(f"{type(error).__name__}: {error}",),
-        )  # fmt: skip
+        )
 
 
 def _read(source: str | bytes | os.PathLike[str] | Report) -> Report:
