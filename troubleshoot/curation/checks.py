@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from difflib import get_close_matches
 from pathlib import Path
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
@@ -20,10 +20,10 @@ from troubleshoot.dtypes import parse_device
 from troubleshoot.errors import KnowledgeError, KnowledgeProblem
 from troubleshoot.fixes import actions
 from troubleshoot.knowledge.base import KnowledgeBase
-from troubleshoot.knowledge.collect import CAUSES_FILE, collect
+from troubleshoot.knowledge.collect import CAUSES_FILE, SCOPE_FILE, collect
 from troubleshoot.knowledge.compiled import compile_base
 from troubleshoot.knowledge.phrases import parse_phrase
-from troubleshoot.knowledge.schema import Affected, Entry, Fix, Verify
+from troubleshoot.knowledge.schema import Affected, Entry, Fix, MessageTemplate, Verify
 from troubleshoot.knowledge.source import line_of, read_yaml
 from troubleshoot.knowledge.templates import TemplateError, compile_template, literal_length, parse_template
 from troubleshoot.matching.releases import affected_text
@@ -34,6 +34,7 @@ from troubleshoot.versions import VersionRange, in_ranges, parse_version
 MIN_LITERAL = 12
 _MOST_TEXT_HOLES = 2
 _URL = re.compile(r"^https://[^\s/]+/\S+$")
+_ID = re.compile(r"^[a-z0-9_.-]+/[a-z0-9][a-z0-9_.-]*$")
 
 
 def lint(paths: Sequence[Path | str] = (), *, shipped: bool = True, innocent: Path | None = None) -> list[KnowledgeProblem]:
@@ -99,12 +100,24 @@ def _check_causes(checked: Checked) -> Iterator[KnowledgeProblem]:
                     yield KnowledgeProblem(place, 1, "causes", f"a likelier condition of {weighted.cause} needs a positive `times`")
 
 
+def _check_names(checked: Checked) -> Iterator[KnowledgeProblem]:
+    owners: dict[str, str] = {}
+    for entry in checked.entries:
+        place = checked.place(entry.id)
+        if not _ID.match(entry.id):
+            yield KnowledgeProblem(place, 1, "id", f"{entry.id!r} is not package/slug in small letters")
+        for index, alias in enumerate(entry.aliases):
+            owner = alias if alias in checked.collected.entries else owners.setdefault(alias, entry.id)
+            if owner != entry.id:
+                yield KnowledgeProblem(place, 1, f"aliases[{index}]", f"{alias!r} leads to {owner} already")
+
+
 def _check_refines(checked: Checked) -> Iterator[KnowledgeProblem]:
     entries = checked.collected.entries
-    for entry in entries.values():
-        for parent in entry.refines:
+    for entry in checked.entries:
+        for index, parent in enumerate(entry.refines):
             if parent not in entries:
-                yield KnowledgeProblem(checked.place(entry.id), 1, "refines", f"{parent!r} does not exist")
+                yield KnowledgeProblem(checked.place(entry.id), 1, f"refines[{index}]", f"{parent!r} does not exist")
         seen: set[str] = set()
         waiting = list(entry.refines)
         while waiting:
@@ -122,37 +135,61 @@ def _check_templates(checked: Checked) -> Iterator[KnowledgeProblem]:
         place = checked.place(entry.id)
         if not entry.signature.message and not entry.signature.symptoms:
             yield KnowledgeProblem(place, 1, "signature", "needs a message or a symptom: nothing can reach this entry")
-        for message in entry.signature.message:
-            try:
-                nodes = parse_template(message.template)
-                holes = compile_template(message.template).holes
-            except TemplateError as error:
-                yield KnowledgeProblem(place, 1, "signature.message", str(error))
-                continue
-            if literal_length(nodes) < MIN_LITERAL:
-                yield KnowledgeProblem(
-                    place, 1, "signature.message", f"{message.template!r} has fewer than {MIN_LITERAL} literal characters"
-                )
-            if sum(isinstance(hole, Hole) and hole.type == "text" for hole in holes) > _MOST_TEXT_HOLES:
-                yield KnowledgeProblem(place, 1, "signature.message", f"{message.template!r} has more than {_MOST_TEXT_HOLES} text holes")
-            names = {hole.name for hole in holes}
-            for role in message.roles:
-                if role not in names:
-                    yield KnowledgeProblem(place, 1, "signature.message", f"role {role!r}: the template has no such hole")
-        for symptom in entry.signature.symptoms:
+        seen: set[str] = set()
+        for index, message in enumerate(entry.signature.message):
+            where = f"signature.message[{index}]"
+            for text in _template_problems(message):
+                yield KnowledgeProblem(place, 1, where, text)
+            # Matching ignores case and collapses white space.
+            spelled = " ".join(message.template.lower().split())
+            if spelled in seen:
+                yield KnowledgeProblem(place, 1, where, f"{message.template!r} is given twice")
+            seen.add(spelled)
+        for index, symptom in enumerate(entry.signature.symptoms):
             if len(parse_phrase(symptom).terms) < 2:
-                yield KnowledgeProblem(place, 1, "signature.symptoms", f"{symptom!r} needs at least two terms")
+                yield KnowledgeProblem(place, 1, f"signature.symptoms[{index}]", f"{symptom!r} needs at least two terms")
+    for group in checked.collected.out_of_scope.values():
+        for template in group.message:
+            try:
+                parse_template(template)
+            except TemplateError as error:
+                yield KnowledgeProblem(SCOPE_FILE, 1, group.id, str(error))
+
+
+def _template_problems(message: MessageTemplate) -> Iterator[str]:
+    try:
+        nodes = parse_template(message.template)
+    except TemplateError as error:
+        yield str(error)
+        return
+    if literal_length(nodes) < MIN_LITERAL:
+        yield f"{message.template!r} has fewer than {MIN_LITERAL} literal characters"
+        return
+    holes = compile_template(message.template).holes
+    if sum(hole.type == "text" for hole in holes) > _MOST_TEXT_HOLES:
+        yield f"{message.template!r} has more than {_MOST_TEXT_HOLES} text holes"
+    names = {hole.name for hole in holes}
+    for role in message.roles:
+        if role not in names:
+            yield f"role {role!r}: the template has no such hole"
+    if message.device is not None and message.device != "rocm" and parse_device(message.device) != message.device:
+        yield f"{message.device!r} is no device"
+    if message.torch is not None:
+        try:
+            SpecifierSet(message.torch)
+        except InvalidSpecifier:
+            yield f"torch: {message.torch!r} is no version specifier"
 
 
 def _check_fixes(checked: Checked) -> Iterator[KnowledgeProblem]:
     for entry in checked.entries:
-        yield from _fix_problems(entry.fixes, checked.place(entry.id))
+        yield from _fix_problems(entry.fixes, checked.place(entry.id), "")
         if entry.kind == "issue" and not entry.fixes and entry.cause and not _general(checked, entry.cause):
             yield KnowledgeProblem(checked.place(entry.id), 1, "fixes", f"none here, and none in general for {entry.cause}")
     for name, cause in checked.base.causes.causes.items():
-        yield from _fix_problems(cause.fixes, f"{CAUSES_FILE}: {name}")
+        yield from _fix_problems(cause.fixes, checked.causes_place, f"causes.{name}.")
         if not cause.fixes:
-            yield KnowledgeProblem(CAUSES_FILE, 1, name, "has no general fix")
+            yield KnowledgeProblem(checked.causes_place, 1, f"causes.{name}", "has no general fix")
 
 
 def _general(checked: Checked, cause: str) -> tuple[Fix, ...]:
@@ -160,33 +197,84 @@ def _general(checked: Checked, cause: str) -> tuple[Fix, ...]:
     return known.fixes if known else ()
 
 
-def _fix_problems(fixes: tuple[Fix, ...], place: Path | str) -> Iterator[KnowledgeProblem]:
+def _fix_problems(fixes: tuple[Fix, ...], place: Path | str, within: str) -> Iterator[KnowledgeProblem]:
     seen: set[str] = set()
-    for fix in fixes:
+    for index, fix in enumerate(fixes):
+        where = f"{within}fixes[{index}]"
         if fix.id in seen:
-            yield KnowledgeProblem(place, 1, f"fixes.{fix.id}", "is given twice")
+            yield KnowledgeProblem(place, 1, f"{where}.id", f"{fix.id!r} is given twice")
         seen.add(fix.id)
         for text in actions.problems(fix.action):
-            yield KnowledgeProblem(place, 1, f"fixes.{fix.id}.action", text)
+            yield KnowledgeProblem(place, 1, f"{where}.action", f"{fix.id}: {text}")
+        wanted = fix.action.get("to")
+        if wanted is not None and (not isinstance(wanted, str) or parse_version(wanted) is None):
+            yield KnowledgeProblem(place, 1, f"{where}.action", f"{fix.id}: to: {wanted!r} is not a version (PEP 440), quoted")
         if not fix.reason.strip():
-            yield KnowledgeProblem(place, 1, f"fixes.{fix.id}", "needs a reason")
+            yield KnowledgeProblem(place, 1, f"{where}.reason", f"{fix.id} needs a reason")
 
 
 def _check_versions(checked: Checked) -> Iterator[KnowledgeProblem]:
     for entry in checked.entries:
         place = checked.place(entry.id)
-        for affected in entry.affected:
-            for part in affected.ranges:
-                if part.introduced is None and part.unknown_before is None:
-                    yield KnowledgeProblem(place, 1, "affected", f"{affected.package}: a range needs `introduced` (or `unknown-before`)")
-                versions = [parse_version(one) for one in (part.introduced, part.unknown_before, part.fixed) if one is not None]
-                if None in versions:
-                    yield KnowledgeProblem(place, 1, "affected", f"{affected.package}: a border is not a version")
-                low, high = parse_version(part.introduced or "0"), parse_version(part.fixed or "")
-                if low and high and low >= high:
-                    yield KnowledgeProblem(place, 1, "affected", f"{affected.package}: {part.introduced} is not before {part.fixed}")
+        for index, affected in enumerate(entry.affected):
+            where = f"affected[{index}]"
+            for text in _range_problems(affected):
+                yield KnowledgeProblem(place, 1, where, f"{affected.package}: {text}")
             if affected.basis == "measured" and not affected.record:
-                yield KnowledgeProblem(place, 1, "affected", f"{affected.package}: `basis: measured` needs the record of a run")
+                yield KnowledgeProblem(place, 1, where, f"{affected.package}: `basis: measured` needs the record of a run")
+        for name, version in (entry.verify.install if entry.verify else {}).items():
+            if parse_version(version) is None:
+                yield KnowledgeProblem(place, 1, "verify.install", f"{name}: {version!r} is not a version (PEP 440)")
+
+
+def _range_problems(affected: Affected) -> Iterator[str]:
+    if not affected.ranges:
+        yield "has no range"
+    for part in affected.ranges:
+        if part.introduced is None and part.unknown_before is None:
+            yield "a range needs `introduced` (or `unknown-before`)"
+        for border in (part.introduced, part.unknown_before, part.fixed):
+            if border is not None and parse_version(border) is None:
+                yield f"{border!r} is not a version (PEP 440)"
+        low, high, unknown = (parse_version(one or "") for one in (part.introduced, part.fixed, part.unknown_before))
+        if low and high and low >= high:
+            yield f"{part.introduced} is not before {part.fixed}"
+        # Where both are the same, all older releases are unknown, and the others are told by another range.
+        if unknown and high and unknown > high:
+            yield f"unknown before {part.unknown_before}, but fixed in {part.fixed}"
+
+
+def _check_cases(checked: Checked) -> Iterator[KnowledgeProblem]:
+    """Every case that an entry names exists, and what is installed for it shows the issue. Cases import torch only when they are built."""
+    naming = [(entry, entry.verify) for entry in checked.entries if entry.verify is not None]
+    if not naming and not checked.shipped:
+        return
+    from troubleshoot.verify.registry import cases
+
+    known = cases()
+    for entry, verify in naming:
+        if verify.case not in known:
+            close = get_close_matches(verify.case, known, n=3)
+            hint = f": did you mean {', '.join(close)}?" if close else f"; the cases are {', '.join(known)}"
+            yield KnowledgeProblem(checked.place(entry.id), 1, "verify.case", f"no case is called {verify.case!r}{hint}")
+        for text in _install_problems(entry, verify):
+            yield KnowledgeProblem(checked.place(entry.id), 1, "verify.install", text)
+    if checked.shipped:
+        ids = {*checked.collected.entries, *(alias for entry in checked.entries for alias in entry.aliases)}
+        for case in known.values():
+            for issue in case.issues:
+                if issue not in ids:
+                    yield KnowledgeProblem(f"case {case.name}", 1, "issues", f"{issue!r} does not exist")
+
+
+def _install_problems(entry: Entry, verify: Verify) -> Iterator[str]:
+    for affected in entry.affected:
+        version = verify.install.get(affected.package)
+        borders = [(part.introduced or part.unknown_before or "0", part.fixed) for part in affected.ranges]
+        if version is None or any(one is not None and parse_version(one) is None for border in borders for one in border):
+            continue
+        if in_ranges(version, tuple(VersionRange(low, high) for low, high in borders)) is False:
+            yield f"{affected.package} {version} is not among {affected_text(affected)}: it would not show the issue"
 
 
 def _check_references(checked: Checked) -> Iterator[KnowledgeProblem]:
@@ -195,11 +283,12 @@ def _check_references(checked: Checked) -> Iterator[KnowledgeProblem]:
         urls = [one.url for one in entry.references]
         if checked.shipped and not urls:
             yield KnowledgeProblem(place, 1, "references", "needs at least one opened reference")
-        for url in urls:
-            if not _URL.match(url):
-                yield KnowledgeProblem(place, 1, "references", f"{url!r} is not an https address")
-        for url in {url for url in urls if urls.count(url) > 1}:
-            yield KnowledgeProblem(place, 1, "references", f"{url} is given twice")
+        for field, named in (("references", urls), ("claims", [one.url for one in entry.claims])):
+            for index, url in enumerate(named):
+                if not _URL.match(url):
+                    yield KnowledgeProblem(place, 1, f"{field}[{index}]", f"{url!r} is not an https address")
+                elif field == "references" and url in urls[:index]:
+                    yield KnowledgeProblem(place, 1, f"{field}[{index}]", f"{url} is given twice")
 
 
 def _check_translations(checked: Checked) -> Iterator[KnowledgeProblem]:
