@@ -16,7 +16,7 @@ GIB = 1024**3
 
 #: Checkpoints whose name tells another number than they have: pattern -> parameters.
 #: blip2-opt-2.7b: the language model's 2.7 billion, the vision tower and the Q-Former: 14.0 GiB in float32 (measured on the meta device).
-_PARAMETERS: tuple[tuple[str, float], ...] = (("blip2-opt-2.7b*", 3.74e9),)
+_PARAMETERS: tuple[tuple[str, float], ...] = (("blip2-opt-2.7b*", 3.745e9),)
 
 _IN_NAME = re.compile(r"(?<![a-z0-9.])(\d{1,3}(?:\.\d{1,2})?)b(?![a-z0-9])")
 

@@ -24,7 +24,7 @@ _GPUS: tuple[tuple[frozenset[str], str], ...] = (
         ),
         r"(?:nvidia[ -]{1,2})?(?:tesla[ -]{1,2})?(?:t4|p(?:4|40|100)|k[48]0|m[46]0|v100s?|a(?:2|10g?|16|30|40|100|800)"
         r"|[hb](?:20|100|200|300|800)"
-        rf"|g[hb](?:10|200|300)|l(?:4|20|40s?)){_SUFFIX}(?![\w.%])",
+        rf"|g[hb](?:10|200|300)|l(?:4|20|40s?)){_SUFFIX}(?![\w%])(?!\.\w)",
     ),
     (frozenset(("tesla",)), r"(?:nvidia[ -]{1,2})?tesla[ -]{1,2}[a-z]\d{1,3}\w?" + _SUFFIX),
     (frozenset(("quadro", "titan")), r"(?:nvidia[ -]{1,2})?(?:quadro[ -](?:rtx[ -])?[a-z]{0,2}\d{3,4}|titan[ -](?:xp?|v|rtx))"),
@@ -52,7 +52,7 @@ _GPUS: tuple[tuple[frozenset[str], str], ...] = (
         r"(?:amd[ -])?(?:(?:instinct[ -])?mi\d{2,3}[ax]?"
         r"|radeon[ -](?:rx[ -])?(?:pro[ -])?w?\d{3,4}(?:[ -]?xtx?|\w{1,3})?|rx[ -]?\d{4}(?:[ -]?xtx?)?)(?!\w)",
     ),
-    (frozenset(("m1", "m2", "m3", "m4", "m5", "silicon")), r"(?:apple[ -])?m[1-5](?: (?:pro|max|ultra))?(?![\w.-])|apple silicon"),
+    (frozenset(("m1", "m2", "m3", "m4", "m5", "silicon")), r"(?:apple[ -])?m[1-5](?: (?:pro|max|ultra))?(?![\w-])(?!\.\w)|apple silicon"),
     (frozenset(("jetson", "dgx")), r"jetson[ -](?:agx[ -])?(?:orin|xavier|nano|thor)(?:[ -](?:nano|nx))?|dgx spark"),
     (frozenset(("arc", "gaudi", "tpu")), r"(?:intel[ -])?arc[ -][ab]\d{3}m?|gaudi[ -]?[23]|tpu[ -]?v\d[\w-]{0,4}"),
     (frozenset(("ascend", "npu")), r"(?:ascend[ -]?)?910[bc]\d?(?!\w)|ascend[ -]?\d{3}\w{0,2}"),
