@@ -89,6 +89,10 @@ class Setting:
     folder: Path
     variant: str | None = None
 
+    def shows(self, *fixes: str) -> bool:
+        """Tell whether the fault is to be built: not in the reference, and not where one of these fixes is played."""
+        return self.faulty and self.variant not in fixes
+
     @property
     def name(self) -> str:
         """The dtype's name, ``float16``."""

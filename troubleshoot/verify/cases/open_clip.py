@@ -28,7 +28,7 @@ def _import() -> Any:
 
     if torch.version.cuda is None and getattr(torch.version, "hip", None) is None:
         # Kept: with the object, the declarations would go.
-        library = torch.library.Library("torchvision", "DEF")
+        library: Any = torch.library.Library("torchvision", "DEF")  # type: ignore[no-untyped-call]
         for name in ("nms", "qnms"):
             library.define(f"{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
         torch._troubleshoot_torchvision = library  # type: ignore[attr-defined]

@@ -10,7 +10,7 @@ from troubleshoot.verify.model import Program, Setting
 from troubleshoot.verify.registry import case
 
 #: Stands for apex/normalization/fused_layer_norm.py: the same class and function names, plain torch instead of a CUDA kernel.
-_NORM = '''
+_NORM = """
 import torch
 
 _NAMES = {torch.float32: "Float", torch.float16: "Half", torch.bfloat16: "BFloat16"}
@@ -33,7 +33,7 @@ class FusedRMSNorm(torch.nn.Module):
 
     def forward(self, input):
         return fused_rms_norm_affine(input, self.weight, self.normalized_shape, self.eps)
-'''
+"""
 
 
 def _stand_in(folder: Path) -> str:
