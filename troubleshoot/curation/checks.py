@@ -34,7 +34,7 @@ from troubleshoot.versions import VersionRange, in_ranges, parse_version
 MIN_LITERAL = 12
 _MOST_TEXT_HOLES = 2
 _URL = re.compile(r"^https://[^\s/]+/\S+$")
-_ID = re.compile(r"^[a-z0-9_.-]+/[a-z0-9][a-z0-9_.-]*$")
+_ID = re.compile(r"^[a-z0-9_][a-z0-9_.-]*/[a-z0-9][a-z0-9_.-]*$")
 
 
 def lint(paths: Sequence[Path | str] = (), *, shipped: bool = True, innocent: Path | None = None) -> list[KnowledgeProblem]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import pairwise
@@ -196,13 +197,13 @@ def _holds(alternative: str) -> bool:
     return any(parse_phrase(alternative).terms[0].holds(sentence) for sentence in said)
 
 
-def _compounds(phrases: Iterable[str]) -> frozenset[str]:
-    """Return the pairs of words that the base knows as one: those written with ``_`` or ``-`` somewhere."""
-    parts = {part for phrase in phrases for term in phrase.lower().split() for part in term.split("|")}
-    return frozenset(part.replace("-", "_") for part in parts if part.count("_") + part.count("-") == 1 and part[0].isalnum())
+def _compounds(phrases: Iterable[str]) -> Counter[str]:
+    """Count the pairs of words that the base writes as one, with ``_`` or ``-``."""
+    parts = (part for phrase in phrases for term in phrase.lower().split() for part in set(term.split("|")))
+    return Counter(part.replace("-", "_") for part in parts if part.count("_") + part.count("-") == 1 and part[0].isalnum())
 
 
-def _split_words(phrase: str, compounds: frozenset[str]) -> Iterator[str]:
+def _split_words(phrase: str, compounds: Counter[str]) -> Iterator[str]:
     terms = [term.split("|") for term in phrase.lower().split()]
     for index, term in enumerate(terms):
         for other in terms[index + 1 :]:
@@ -212,6 +213,7 @@ def _split_words(phrase: str, compounds: frozenset[str]) -> Iterator[str]:
         joined = f"{before[-1]}_{after[0]}"
         if joined not in compounds or len(before) == len(after) == 1:
             continue
-        meant = any("_" in one or "-" in one for one in (*before[:-1], *after[1:]))
-        if meant or before[-1] not in _JOINING:
+        others = (*before[:-1], *after[1:])
+        usual = before[-1] not in _JOINING and (len(before) > 1 or compounds[joined] > 1)
+        if usual or any("_" in one or "-" in one for one in others):
             yield f"a blank separates terms: write {joined}, or turn the alternatives round where two terms are meant"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from troubleshoot.errors import InputError
 
-_ID = re.compile(r"^[a-z0-9_.-]+/[a-z0-9][a-z0-9_.-]*$")
+_ID = re.compile(r"^[a-z0-9_][a-z0-9_.-]*/[a-z0-9][a-z0-9_.-]*$")
 
 _SKELETON = """\
 # yaml-language-server: $schema=../schema.json

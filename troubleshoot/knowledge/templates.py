@@ -172,8 +172,10 @@ def parse_template(text: str) -> tuple[Node, ...]:
     """Parse a template.
 
     Raises:
-        TemplateError: unbalanced brackets, an unknown hole type, an empty name.
+        TemplateError: unbalanced brackets, an unknown hole type, an empty name, no text at all.
     """
+    if not text.strip():
+        raise TemplateError(text, 0, "an empty template would match everywhere")
     nodes, position = _sequence(text, 0, "")
     if position != len(text):
         raise TemplateError(text, position, f"unexpected {text[position]!r}")
