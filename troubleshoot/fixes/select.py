@@ -8,6 +8,7 @@ from dataclasses import replace
 from troubleshoot.evidence import Facts
 from troubleshoot.fixes import actions
 from troubleshoot.fixes.defaults import FITS, Fit, default_fit
+from troubleshoot.fixes.library import name_library
 from troubleshoot.fixes.price import weight_fit
 from troubleshoot.knowledge.base import KnowledgeBase
 from troubleshoot.knowledge.schema import Condition, Entry, Fix
@@ -58,7 +59,9 @@ def _order(fit: Fit) -> int:
 
 def candidate_fixes(hypothesis: Hypothesis, base: KnowledgeBase) -> tuple[Fix, ...]:
     """Return the entry's own fixes for the cause; a family, or an entry without fixes, adds the general advice for the cause."""
-    return fixes_of(hypothesis.entry, hypothesis.cause, base)
+    context = hypothesis.candidate.context
+    named = (name_library(fix, context) for fix in fixes_of(hypothesis.entry, hypothesis.cause, base))
+    return tuple(fix for fix in named if fix is not None)
 
 
 def fixes_of(entry: Entry, cause: str, base: KnowledgeBase) -> tuple[Fix, ...]:
