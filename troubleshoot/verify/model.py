@@ -35,6 +35,7 @@ class Case:
     ``present`` are distributions with a version specifier ("" for any), ``absent`` those that must not be there. ``installs`` is what an
     isolated
     environment gets unless the entry says otherwise. ``plays`` are ids of fixes that the builder itself plays (``setting.variant``).
+    ``unplayable`` are ids of fixes that mean something else than their kind tells, each with the reason for leaving them out.
     ``cause`` is the cause that the case has where its issue is a family of several.
     ``facts`` are facts that the report of a user with this program holds (the requested dtype is added). ``symptom`` is what such a user
     would
@@ -57,6 +58,7 @@ class Case:
     absent: tuple[str, ...] = ()
     installs: Mapping[str, str] = field(default_factory=dict)
     plays: tuple[str, ...] = ()
+    unplayable: Mapping[str, str] = field(default_factory=dict)
     cause: str = ""
     facts: Mapping[str, str] = field(default_factory=dict)
     symptom: str = ""
@@ -188,8 +190,10 @@ class FixOutcome:
 
     @property
     def surprising(self) -> bool:
-        """True where it was tried and did not do what the entry says; ``ruled_out``: the entry says that it does not fit this
-        environment.
+        """True where it was tried and did not do what the entry says.
+
+        ``ruled_out`` is set where nobody promised that it would: the entry says that it does not fit this environment, or it is advice
+        for the cause in general.
         """
         return self.outcome != "skipped" and self.outcome != self.expected and not self.ruled_out
 

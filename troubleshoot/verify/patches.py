@@ -184,21 +184,27 @@ def _keep_fp32(model: Any, action: Mapping[str, Any], requested: Any, undo: Undo
     import torch
 
     listed = action["modules"]
-    for name in [listed] if isinstance(listed, str) else listed:
-        for module in _modules(model, str(name)):
-            outside: list[Any] = []
-            _convert(module, undo, dtype=torch.float32)
+    names = [str(one) for one in ([listed] if isinstance(listed, str) else listed)]
+    # A list of usual names: those that this model has.
+    there = [name for name in names if _has(model, name)] or names
+    for module in {id(found): found for name in there for found in _modules(model, name)}.values():
+        outside: list[Any] = []
+        _convert(module, undo, dtype=torch.float32)
 
-            def enter(_: Any, args: Any, kwargs: Any, outside: list[Any] = outside) -> Any:
-                outside.append(_first_dtype((args, dict(kwargs))))
-                return map_floats(args, lambda one: one.float()), map_floats(kwargs, lambda one: one.float())
+        def enter(_: Any, args: Any, kwargs: Any, outside: list[Any] = outside) -> Any:
+            outside.append(_first_dtype((args, dict(kwargs))))
+            return map_floats(args, lambda one: one.float()), map_floats(kwargs, lambda one: one.float())
 
-            def leave(_: Any, args: Any, output: Any, outside: list[Any] = outside) -> Any:
-                dtype = outside.pop() if outside else None
-                return output if dtype is None else map_floats(output, lambda one: one.to(dtype))
+        def leave(_: Any, args: Any, output: Any, outside: list[Any] = outside) -> Any:
+            dtype = outside.pop() if outside else None
+            return output if dtype is None else map_floats(output, lambda one: one.to(dtype))
 
-            undo.append(module.register_forward_pre_hook(enter, with_kwargs=True).remove)
-            undo.append(module.register_forward_hook(leave).remove)
+        undo.append(module.register_forward_pre_hook(enter, with_kwargs=True).remove)
+        undo.append(module.register_forward_hook(leave).remove)
+
+
+def _has(model: Any, name: str) -> bool:
+    return not name or any(path == name or path.endswith(f".{name}") for path, _ in model.named_modules())
 
 
 def _first_dtype(value: Any) -> Any:

@@ -42,10 +42,13 @@ def play(fix: Fix, case: Case) -> Play:
     if fix.id in case.plays:
         return Play(fix, dtype, variant=fix.id)
     action = fix.action
+    if fix.id in case.unplayable:
+        return Play(fix, asked, skip=case.unplayable[fix.id])
+    # "Run in float32" as a whole-model cast: the user's inputs follow, so the program is built in that dtype.
+    if fix.kind in _DTYPE_OF and action.get("module", "") == "":
+        return Play(fix, dtype)
     if "patch" in action:
         return Play(fix, asked, patches=(action,))
-    if fix.kind in _DTYPE_OF:
-        return Play(fix, dtype)
     if fix.kind == "enable-autocast":
         return Play(fix, asked, autocast=asked)
     for name in ("upgrade", "downgrade", "install"):

@@ -190,7 +190,8 @@ def _run(bench: _Bench, interpreter: isolated.Interpreter, local: Environment, o
     outcomes = []
     for number, one in enumerate(plays):
         bench.progress(f"trying {one.fix.id}", 2 + number, 2 + len(plays))
-        outcomes.append(_told_apart(_try(bench, one, interpreter, environment, allowed), misfits.get(one.fix.id)))
+        tried = _try(bench, one, interpreter, environment, allowed)
+        outcomes.append(_told_apart(tried, misfits.get(one.fix.id), one.fix in bench.entry.fixes))
     outcomes = _on_fixed_release(bench, plays, outcomes, environment, allowed)
     return _result(bench, environment, told, before, tuple(outcomes))
 
@@ -302,7 +303,7 @@ def _and_changes(one: Play, interpreter: isolated.Interpreter) -> str:
 
 
 def _outcome(bench: _Bench, one: Play, result: RunResult, allowed: Mapping[str, float], more: str = "") -> FixOutcome:
-    works, why = judge(result, allowed[one.dtype], hides=one.fix.kind in HIDING)
+    works, why = judge(result, allowed[one.dtype], hides=one.fix.kind in HIDING and one.fix.expected == "works")
     bytes_ = result.bytes_per_parameter
     return FixOutcome(
         id=one.fix.id, kind=one.fix.kind, expected=one.fix.expected, outcome="works" if works else "fails", why=why + more,
@@ -320,11 +321,15 @@ def judge(result: RunResult, allowed: float, *, hides: bool = False) -> tuple[bo
     return False, (result.error or result.outcome).splitlines()[0][:300]
 
 
-def _told_apart(outcome: FixOutcome, misfit: str | None) -> FixOutcome:
-    """A fix that the entry itself rules out in this environment may fail without a surprise."""
-    if misfit is None or outcome.outcome != "fails":
+def _told_apart(outcome: FixOutcome, misfit: str | None, own: bool) -> FixOutcome:
+    """A fix that the entry rules out in this environment, or that is not its own, may fail without a surprise."""
+    if outcome.outcome != "fails" or outcome.expected == "fails":
         return outcome
-    return replace(outcome, ruled_out=True, why=f"{outcome.why} (the entry rules it out here: {misfit})")
+    if misfit is not None:
+        return replace(outcome, ruled_out=True, why=f"{outcome.why} (the entry rules it out here: {misfit})")
+    if not own:
+        return replace(outcome, ruled_out=True, why=f"{outcome.why} (advice for the cause in general, not for this issue)")
+    return outcome
 
 
 def _skipped(fix: Fix, why: str) -> FixOutcome:

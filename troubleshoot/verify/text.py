@@ -38,7 +38,7 @@ def _verdict(one: FixOutcome) -> str:
     if one.outcome == "skipped":
         return "skipped"
     if one.ruled_out:
-        return "fails, and does not fit here"
+        return "fails here"
     if not one.surprising:
         return one.outcome if one.expected == "works" else "fails, as the knowledge base says"
     return f"{one.outcome}, but the knowledge base says it {'works' if one.expected == 'works' else 'fails'}"

@@ -16,8 +16,9 @@ def _step(setting: Setting, model: Any, inputs: dict[str, Any], *, twice: bool =
     wanted = [one for one in model.parameters() if one.requires_grad]
     optimizer = torch.optim.SGD(wanted, lr=0.01)
     x = inputs["x"].to(wanted[0].dtype)
+    loss = scaler.scale(model(x).float().pow(2).mean())
     if not empty:
-        scaler.scale(model(x).float().pow(2).mean()).backward()
+        loss.backward()
     if clip or twice:
         scaler.unscale_(optimizer)
     if twice:

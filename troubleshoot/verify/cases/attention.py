@@ -74,19 +74,47 @@ def sdpa_float32_adapter(setting: Setting) -> Program:
 
 
 @case(issues=("torch/sdpa-mask-dtype",), plays=("cast-mask", "eager-attention"))
-def sdpa_float32_mask(setting: Setting) -> Program:
-    """A float32 mask goes with half-precision queries into scaled_dot_product_attention."""
+def sdpa_integer_mask(setting: Setting) -> Program:
+    """A tokenizer's mask of zeros and ones goes into scaled_dot_product_attention as it is."""
     import torch
 
     def call(model: Any, inputs: dict[str, Any]) -> torch.Tensor:
         query, key, value, attn_mask = (inputs[name] for name in ("query", "key", "value", "attn_mask"))
         if setting.variant == "eager-attention":
-            scores = query @ key.transpose(-1, -2) / query.shape[-1] ** 0.5 + attn_mask
-            return torch.softmax(scores, dim=-1).to(value.dtype) @ value
+            scores = query @ key.transpose(-1, -2) / query.shape[-1] ** 0.5
+            return torch.softmax(scores.masked_fill(attn_mask == 0, float("-inf")), dim=-1) @ value
         if not setting.shows("cast-mask"):
-            attn_mask = attn_mask.to(query.dtype)
+            attn_mask = attn_mask.bool()
         return torch.nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=attn_mask)
 
     inputs = _qkv(setting)
-    inputs["attn_mask"] = torch.zeros(6, 6, device=setting.device).masked_fill(torch.ones(6, 6, device=setting.device).triu(1).bool(), -1e4)
+    inputs["attn_mask"] = torch.ones(6, 6, dtype=torch.int64).tril().to(setting.device)
     return Program(None, inputs, call)
+
+
+@case(issues=("torch/expected-scalar-type",), cause="dtype-mismatch/cast-in-forward", plays=("cast-activations",))
+def sparse_product_dtype(setting: Setting) -> Program:
+    """A sparse float32 adjacency is multiplied with half-precision features."""
+    import torch
+
+    def call(model: Any, inputs: dict[str, Any]) -> torch.Tensor:
+        features = inputs["features"]
+        # Sparse products know no float16 on the CPU: both sides go to float32 there.
+        features = features if setting.shows("cast-activations") else features.float()
+        result: torch.Tensor = torch.sparse.mm(inputs["adjacency"].float().to_sparse(), features)
+        return result
+
+    inputs = {"adjacency": torch.eye(6).to(setting.device), "features": torch.randn(6, 4).to(setting.device, setting.dtype)}
+    return Program(None, inputs, call)
+
+
+@case(issues=("torch/bmm-dtype",), cause="dtype-mismatch/input-vs-weight", plays=("cast-inputs",))
+def einsum_input_dtype(setting: Setting) -> Program:
+    """A float32 batch meets half-precision factors in an einsum."""
+    import torch
+
+    x = torch.randn(2, 5, 8).to(setting.device)
+    if not setting.shows("cast-inputs"):
+        x = x.to(setting.dtype)
+    inputs = {"x": x, "factor": torch.randn(2, 8, 4).to(setting.device, setting.dtype)}
+    return Program(None, inputs, lambda model, inputs: torch.einsum("bij,bjk->bik", inputs["x"], inputs["factor"]))

@@ -55,21 +55,17 @@ def cross_entropy_float_targets(setting: Setting) -> Program:
 
 
 @case(issues=("torch/loss-target-dtype",), cause="dtype-mismatch/double", dtypes=("float32",), plays=("cast-float32",))
-def mse_double_targets(setting: Setting) -> Program:
-    """Float64 targets meet float32 predictions, which shows in the backward pass."""
+def bce_double_targets(setting: Setting) -> Program:
+    """Float64 targets from NumPy meet float32 predictions in a loss."""
     import torch
 
-    target = torch.randn(4, 2, dtype=torch.float64)
+    target = torch.rand(4, 2, dtype=torch.float64)
     if not setting.shows("cast-float32"):
         target = target.to(setting.dtype)
     model = torch.nn.Linear(3, 2).to(setting.device, setting.dtype)
 
     def call(model: Any, inputs: dict[str, Any]) -> torch.Tensor:
-        model.zero_grad()
-        loss = torch.nn.functional.mse_loss(model(inputs["x"]), inputs["target"])
-        loss.backward()
-        gradient: torch.Tensor = model.weight.grad
-        return gradient
+        return torch.nn.functional.binary_cross_entropy(model(inputs["x"]).sigmoid(), inputs["target"])
 
     inputs = {"x": torch.randn(4, 3).to(setting.device, setting.dtype), "target": target.to(setting.device)}
     return Program(model, inputs, call)

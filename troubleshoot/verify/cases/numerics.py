@@ -58,7 +58,7 @@ def _gated_mlp(setting: Setting) -> Any:
 
 @case(
     issues=("numerics/fp16-overflow",),
-    symptom="In fp16 the model's output is garbage: the hidden activations overflow to inf and the output logits are nan. In float32 it is right.",
+    symptom="In fp16 the output of the model is garbage: activations overflow to inf and the output logits are nan.",
 )
 def fp16_mlp_overflow(setting: Setting) -> Program:
     """The products inside a gated MLP pass 65504 in float16."""
@@ -85,6 +85,7 @@ def sampling_from_nan(setting: Setting) -> Program:
     issues=("checkpoint/nan-weights",),
     dtypes=("float32",),
     plays=("good-checkpoint", "nan-to-num"),
+    unplayable={"train-stable": "prevents it in training", "merge-fp32": "is about merging an adapter"},
     symptom="The weights of the checkpoint contain nan values: the state_dict is full of nan.",
 )
 def nan_in_weights(setting: Setting) -> Program:
@@ -103,7 +104,7 @@ def nan_in_weights(setting: Setting) -> Program:
     issues=("numerics/bf16-positions",),
     dtypes=("bfloat16",),
     plays=("rope-fp32", "buffer-fp32", "int-positions"),
-    symptom="With bf16 the rotary position_ids are inexact: positions past 256 are duplicated, arange in bfloat16 has the same values twice.",
+    symptom="With bf16 the rotary position_ids are inexact: an arange in bfloat16 has duplicated values past 256.",
 )
 def bf16_rotary_positions(setting: Setting) -> Program:
     """Rotary angles of 400 positions are computed in bfloat16."""
@@ -141,14 +142,15 @@ def _trained(setting: Setting, steps: int, optimizer: Any, model: Any) -> Any:
 
 @case(
     issues=("numerics/underflow-epsilon",),
-    plays=("bigger-eps", "fp32-weights"),
-    symptom="Training the model in pure fp16, AdamW makes the weights nan after the first optimizer.step; eps is 1e-8, which underflows in float16.",
+    plays=("bigger-eps", "fp32-weights", "scaler"),
+    symptom="Training in pure fp16, AdamW makes the weights nan at the first optimizer.step; eps is 1e-8.",
 )
 def adam_epsilon_in_float16(setting: Setting) -> Program:
     """Adam's epsilon of 1e-8 is zero in float16, and a parameter without gradient becomes 0/0."""
     import torch
 
-    dtype = torch.float32 if setting.variant == "fp32-weights" else setting.dtype
+    # A GradScaler goes with float32 weights under autocast.
+    dtype = torch.float32 if setting.variant in ("fp32-weights", "scaler") else setting.dtype
     model = torch.nn.Linear(8, 4, bias=False).to(setting.device, dtype)
     eps = 1e-4 if setting.variant == "bigger-eps" else 1e-8
 
@@ -158,7 +160,9 @@ def adam_epsilon_in_float16(setting: Setting) -> Program:
         # One column has no gradient at all: nothing of it is used.
         optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, eps=eps, foreach=False, weight_decay=0.0)
         x = inputs["x"].to(dtype)
-        model(x).sum().backward()
+        with torch.autocast(x.device.type, dtype=torch.float16, enabled=setting.variant == "scaler"):
+            loss = model(x).sum()
+        loss.backward()
         optimizer.step()
         return model.weight.detach().clone()
 

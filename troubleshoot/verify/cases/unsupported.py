@@ -52,7 +52,20 @@ def half_fft_on_cpu(setting: Setting) -> Program:
     """A Fourier transform of a float16 signal on the CPU."""
     import torch
 
-    return _operation(setting, ("float32-fft",), lambda x: torch.fft.rfft(x).abs(), torch.randn(2, 16))
+    class Spectrum(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> Any:
+            return torch.fft.rfft(x).abs() if setting.shows("float32-fft") else torch.fft.rfft(x.float()).abs().to(x.dtype)
+
+    class Frontend(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.stft = Spectrum()
+            self.proj = torch.nn.Linear(9, 4)
+
+        def forward(self, x: torch.Tensor) -> Any:
+            return self.proj(self.stft(x))
+
+    return Program(Frontend().to(setting.dtype), {"x": torch.randn(2, 16).to(setting.device, setting.dtype)})
 
 
 @case(issues=("torch/op-lacks-complex",), dtypes=("bfloat16",), plays=("float32-rope",))
@@ -113,7 +126,13 @@ def half_array_in_linalg(setting: Setting) -> Program:
     return Program(None, {"x": (torch.eye(4) * 2 + 0.1 * torch.randn(4, 4)).to(setting.device, setting.dtype)}, call)
 
 
-@case(issues=("quantized/float8-promotion",), cause="quantized/packed-weight", dtypes=("bfloat16",), torch=">=2.1", plays=("cast-up",))
+@case(
+    issues=("quantized/float8-promotion",),
+    cause="quantized/packed-weight",
+    dtypes=("bfloat16",),
+    torch=">=2.1",
+    plays=("cast-up", "load-16-bit"),
+)
 def float8_in_arithmetic(setting: Setting) -> Program:
     """A weight stored in float8 is added to a bfloat16 tensor."""
     import torch
@@ -123,7 +142,7 @@ def float8_in_arithmetic(setting: Setting) -> Program:
 
     def call(model: Any, inputs: dict[str, Any]) -> torch.Tensor:
         stored = inputs["weight"].to(torch.float8_e4m3fn)
-        total: torch.Tensor = inputs["x"] + (stored if setting.shows("cast-up") else stored.to(inputs["x"].dtype))
+        total: torch.Tensor = inputs["x"] + (stored if setting.shows("cast-up", "load-16-bit") else stored.to(inputs["x"].dtype))
         return total
 
     return Program(None, {"x": torch.randn(3, 4).to(setting.device, setting.dtype), "weight": weight}, call)
