@@ -13,7 +13,7 @@ from troubleshoot.knowledge.base import KnowledgeBase
 from troubleshoot.knowledge.index import SCOPE_OWNER
 from troubleshoot.knowledge.schema import Condition, Entry, FramePattern, MessageTemplate, WeightedCause
 from troubleshoot.knowledge.templates import Captured, facts_of, template_length
-from troubleshoot.matching.conditions import UNKNOWN, Context, Outcome, evaluate, frame_matches, nowhere
+from troubleshoot.matching.conditions import UNKNOWN, Context, Outcome, frame_matches, nowhere
 from troubleshoot.matching.releases import affected_texts, hold_releases
 from troubleshoot.matching.search import Hit, Search
 from troubleshoot.report.model import Failure, Report
@@ -42,6 +42,9 @@ class Candidate(msgspec.Struct, frozen=True, dict=True, eq=False):
     required: tuple[Outcome, ...] = ()
     supporting: tuple[Outcome, ...] = ()
     identified: bool = True
+    #: the same candidate before an answer was tried, and the facts that the answer changes
+    earlier: Candidate | None = None
+    changed: frozenset[str] = frozenset()
 
     @cached_property
     def own(self) -> float:
@@ -79,8 +82,8 @@ class Candidate(msgspec.Struct, frozen=True, dict=True, eq=False):
         """What rules the entry out: a contradiction, or one of its refuting conditions (looked at only when someone asks)."""
         if self.contradicted_by is not None or not self.identified:
             return self.contradicted_by
-        for condition in self.entry.evidence.refuting:
-            outcome = evaluate(condition, self.context)
+        for program in self.context.programs.entry(self.entry).refuting:
+            outcome = program(self.context)
             if outcome.state:
                 return EvidenceItem("refutes", "fact", outcome.text, outcome.line)
         return None
@@ -102,25 +105,38 @@ class Candidate(msgspec.Struct, frozen=True, dict=True, eq=False):
         return tuple(items)
 
     @cached_property
+    def _likelier(self) -> list[list[bool]]:
+        """Of each cause, which of its ``likelier`` conditions hold; those that read no changed fact are as they were."""
+        context, changed = self.context, self.changed
+        causes = context.programs.entry(self.entry).causes
+        if self.earlier is None:
+            return [[program(context).state is True for program, _, _ in cause.likelier] for cause in causes]
+        return [
+            [
+                held if changed.isdisjoint(reads) else program(context).state is True
+                for (program, _, reads), held in zip(cause.likelier, before, strict=True)
+            ]
+            for cause, before in zip(causes, self.earlier._likelier, strict=True)
+        ]
+
+    @cached_property
     def cause_shares(self) -> list[tuple[WeightedCause, float]]:
         """A family's causes with their shares under this evidence, largest first; impossible ones are left out."""
+        context = self.context
+        causes = context.programs.entry(self.entry).causes
         weights: list[tuple[WeightedCause, float]] = []
-        for weighted in self.entry.causes:
-            if any(evaluate(condition, self.context).state is False for condition in weighted.needs):
+        for cause, holding in zip(causes, self._likelier, strict=True):
+            if any(program(context).state is False for program in cause.needs):
                 continue
-            weight = weighted.weight
-            for condition in weighted.likelier:
-                if evaluate(condition, self.context).state:
-                    weight *= condition.times if condition.times is not None else _LIKELIER
-            weights.append((weighted, weight))
+            weight = cause.weighted.weight
+            for (_, times, _), holds in zip(cause.likelier, holding, strict=True):
+                if holds:
+                    weight *= times
+            weights.append((cause.weighted, weight))
         total = sum(weight for _, weight in weights)
         if total <= 0:
             return []
         return sorted(((weighted, weight / total) for weighted, weight in weights), key=lambda item: -item[1])
-
-
-#: What a ``likelier`` condition without ``times`` multiplies by.
-_LIKELIER = 3.0
 
 
 @dataclass(frozen=True)
@@ -139,9 +155,7 @@ def find_candidates(search: Search, facts: Facts, before: Matches | None = None,
     """
     if before is not None:
         candidates = [
-            one
-            if changed.isdisjoint(search.reads(one.entry))
-            else _hold(one.entry, one.failure, one.hits, facts, search, one.context, changed)
+            one if changed.isdisjoint(search.reads(one.entry)) else _hold(one.entry, one.failure, one.hits, facts, search, one, changed)
             for one in before.candidates
         ]
         return Matches(tuple(candidates), before.out_of_scope)
@@ -185,7 +199,7 @@ def _hold(
     hits: list[tuple[Hit, str]],
     facts: Facts,
     search: Search,
-    earlier: Context | None = None,
+    earlier: Candidate | None = None,
     changed: frozenset[str] = frozenset(),
 ) -> Candidate:
     hit, where = min(hits, key=lambda item: (_RANK[item[1]], item[0].line))
@@ -194,7 +208,8 @@ def _hold(
     bindings = dict(_facts_of(hit.captured, tuple(template.roles.items()) if template else ()))
     if template and template.device:
         bindings.setdefault("device.kind", template.device)
-    context = Context(facts, search.programs, failure, bindings, hit.line, search.said, earlier, changed, {})
+    context = Context(facts, search.programs, failure, bindings, hit.line, search.said)
+    programs = search.programs.entry(entry)
     literal = _length(search.base, hit)
     frames = _frames(entry.signature.frames, failure)
     if frames.state is False:
@@ -203,25 +218,28 @@ def _hold(
     if affected.state is False:
         return Candidate(entry, place, hit, where, context, hits, literal, frames, affected=affected)
     model = _model(entry.models, context)
-    required = tuple([evaluate(condition, context) for condition in entry.evidence.required])
+    required = tuple([program(context) for program in programs.required])
     if any(outcome.state is False for outcome in required):
         return Candidate(entry, place, hit, where, context, hits, literal, frames, model, affected, required)
-    if not _identified(entry, frames, model, affected, required, context):
+    if not _identified(entry, frames, model, affected, required, programs.identifying):
         # Nothing more can make it speak.
         return Candidate(entry, place, hit, where, context, hits, literal, frames, model, affected, required, identified=False)
-    supporting = tuple([evaluate(condition, context) for condition in entry.evidence.supporting])
-    return Candidate(entry, place, hit, where, context, hits, literal, frames, model, affected, required, supporting)
+    supporting = tuple([program(context) for program in programs.supporting])
+    return Candidate(
+        entry, place, hit, where, context, hits, literal, frames, model, affected, required, supporting, earlier=earlier, changed=changed
+    )
 
 
-def _identified(entry: Entry, frames: Outcome, model: Outcome, affected: Outcome, required: tuple[Outcome, ...], context: Context) -> bool:
+def _identified(
+    entry: Entry, frames: Outcome, model: Outcome, affected: Outcome, required: tuple[Outcome, ...], identifying: tuple[bool, ...]
+) -> bool:
     """Tell whether an entry about a model or a place has its model, its place or its package in the report.
 
     float16 alone, which any report may hold, does not speak for one model.
     """
     if not (entry.signature.frames or entry.models) or frames.state or model.state or affected.state:
         return True
-    pairs = zip(entry.evidence.required, required, strict=False)
-    return any(outcome.state and context.programs.identifies(condition) for condition, outcome in pairs)
+    return any(outcome.state and about_place for outcome, about_place in zip(required, identifying, strict=True))
 
 
 @lru_cache(maxsize=4096)

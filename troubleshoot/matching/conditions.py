@@ -11,7 +11,7 @@ import msgspec
 
 from troubleshoot.evidence import Fact, Facts, FailureFacts, squeezed
 from troubleshoot.knowledge.phrases import Sentence
-from troubleshoot.knowledge.schema import Condition, FramePattern
+from troubleshoot.knowledge.schema import Condition, Entry, FramePattern, WeightedCause
 from troubleshoot.matching.dependencies import condition_facts
 from troubleshoot.report.model import Frame
 from troubleshoot.versions import satisfies
@@ -44,10 +44,6 @@ class Context(msgspec.Struct, frozen=True):
     bindings: dict[str, str] = {}
     line: int | None = None
     said: Callable[[str], Sentence | None] = _nothing_said
-    #: the same candidate's context under other answers, and the facts that differ: what reads none of them need not be decided again
-    earlier: Context | None = None
-    changed: frozenset[str] = frozenset()
-    outcomes: dict[int, Outcome] = {}
 
     def values(self, name: str) -> tuple[Fact, ...]:
         """Return what is known of a fact, the most specific source first. A user's answer outranks what the message caught."""
@@ -66,14 +62,64 @@ class Context(msgspec.Struct, frozen=True):
 Program = Callable[[Context], Outcome]
 
 
+class CausePrograms(msgspec.Struct, frozen=True):
+    """A family's cause: what it needs, and what makes it likelier, each with its factor and the facts that it reads."""
+
+    weighted: WeightedCause
+    needs: tuple[Program, ...]
+    likelier: tuple[tuple[Program, float, frozenset[str]], ...]
+
+
+class EntryPrograms(msgspec.Struct, frozen=True):
+    """The compiled conditions of an entry. ``identifying`` tells of each required one whether it is about a place, a package or a model."""
+
+    entry: Entry
+    required: tuple[Program, ...]
+    identifying: tuple[bool, ...]
+    supporting: tuple[Program, ...]
+    refuting: tuple[Program, ...]
+    causes: tuple[CausePrograms, ...]
+
+
+#: What a ``likelier`` condition without ``times`` multiplies by.
+_LIKELIER = 3.0
+
+
+def _compile_entry(entry: Entry) -> EntryPrograms:
+    evidence = entry.evidence
+    return EntryPrograms(
+        entry,
+        required=tuple(compile_condition(one) for one in evidence.required),
+        identifying=tuple(_identifies(one) for one in evidence.required),
+        supporting=tuple(compile_condition(one) for one in evidence.supporting),
+        refuting=tuple(compile_condition(one) for one in evidence.refuting),
+        causes=tuple(
+            CausePrograms(
+                weighted,
+                tuple(compile_condition(one) for one in weighted.needs),
+                tuple(
+                    (compile_condition(one), one.times if one.times is not None else _LIKELIER, condition_facts(one))
+                    for one in weighted.likelier
+                ),
+            )
+            for weighted in entry.causes
+        ),
+    )
+
+
+def _identifies(condition: Condition) -> bool:
+    """Tell whether a condition is about a place: frames, words, packages, models, not a dtype that any report may hold."""
+    facts = condition_facts(condition)
+    return not facts or any(fact.startswith(("package.", "library", "model")) for fact in facts)
+
+
 class Programs:
     """The compiled conditions of a knowledge base, by identity, together with the condition: so no other can take its place."""
 
     def __init__(self) -> None:
         """Start empty."""
         self._known: dict[int, tuple[Condition, Program]] = {}
-        self._reads: dict[int, tuple[Condition, frozenset[str]]] = {}
-        self._identifying: dict[int, tuple[Condition, bool]] = {}
+        self._entries: dict[str, EntryPrograms] = {}
 
     def of(self, condition: Condition) -> Program:
         """Return the program of a condition."""
@@ -82,35 +128,17 @@ class Programs:
             known = self._known[id(condition)] = (condition, compile_condition(condition))
         return known[1]
 
-    def reads(self, condition: Condition) -> frozenset[str]:
-        """Return the facts that a condition reads."""
-        known = self._reads.get(id(condition))
-        if known is None:
-            known = self._reads[id(condition)] = (condition, condition_facts(condition))
-        return known[1]
-
-    def identifies(self, condition: Condition) -> bool:
-        """Tell whether a condition is about a place: frames, words, packages, models, not a dtype that any report may hold."""
-        known = self._identifying.get(id(condition))
-        if known is None:
-            facts = self.reads(condition)
-            answer = not facts or any(fact.startswith(("package.", "library", "model")) for fact in facts)
-            known = self._identifying[id(condition)] = (condition, answer)
-        return known[1]
+    def entry(self, entry: Entry) -> EntryPrograms:
+        """Return the compiled conditions of an entry."""
+        known = self._entries.get(entry.id)
+        if known is None or known.entry is not entry:
+            known = self._entries[entry.id] = _compile_entry(entry)
+        return known
 
 
 def evaluate(condition: Condition, context: Context) -> Outcome:
     """Hold a condition against the context."""
-    key = id(condition)
-    outcome = context.outcomes.get(key)
-    if outcome is None:
-        earlier = context.earlier
-        if earlier is not None and context.changed.isdisjoint(context.programs.reads(condition)):
-            outcome = evaluate(condition, earlier)
-        else:
-            outcome = context.programs.of(condition)(context)
-        context.outcomes[key] = outcome
-    return outcome
+    return context.programs.of(condition)(context)
 
 
 def compile_condition(condition: Condition) -> Program:
