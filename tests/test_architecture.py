@@ -27,6 +27,7 @@ LAYERS = [
     {"diagnosis"},
     {"verify"},
     {"curation"},
+    {"watching"},
     {"render"},
     {"commands"},
     {"cli"},

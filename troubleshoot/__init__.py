@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from troubleshoot.knowledge import KnowledgeBase, load_kb
     from troubleshoot.result import Diagnosis
     from troubleshoot.verify.patches import apply
+    from troubleshoot.watching import keep_float32, loss_scales, watch
 
 #: Where each public name is defined; it is imported when it is first used, so that ``import troubleshoot`` costs nothing.
 _HOMES = {
@@ -29,7 +30,10 @@ _HOMES = {
     "TroubleshootError": "errors",
     "UnknownIssueError": "errors",
     "apply": "verify.patches",
+    "keep_float32": "watching",
     "load_kb": "knowledge",
+    "loss_scales": "watching",
+    "watch": "watching",
 }
 
 __all__ = [
@@ -43,7 +47,10 @@ __all__ = [
     "__version__",
     "apply",
     "diagnose",
+    "keep_float32",
     "load_kb",
+    "loss_scales",
+    "watch",
 ]
 
 

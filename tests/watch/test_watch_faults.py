@@ -1,0 +1,223 @@
+"""What watch finds: the first fault and its module, masks, gradients, code between modules, exceptions, in-place changes."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from models import TinyT5, ids  # noqa: E402
+from torch import nn  # noqa: E402
+
+from troubleshoot.watching import watch  # noqa: E402
+
+pytestmark = pytest.mark.torch
+
+
+class Products(nn.Module):
+    """A gated product that overflows in the code of the module, between its layers."""
+
+    def __init__(self, factor: float = 400.0) -> None:
+        super().__init__()
+        self.gate, self.up, self.down = nn.Linear(4, 4), nn.Linear(4, 4), nn.Linear(4, 4)
+        for layer in (self.gate, self.up):
+            layer.weight.data = torch.eye(4) * factor
+            layer.bias.data.zero_()
+        self.down.weight.data = torch.eye(4) / factor**2
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.down(self.gate(x) * self.up(x))
+
+
+def test_the_wo_that_overflows_is_named() -> None:
+    """On a tiny T5-like model in float16 the first fault is the overflowing projection, with its dtype and step."""
+    model = TinyT5().half().eval()
+    with watch(model) as watching:
+        output = model(ids())
+    first = watching.first
+    assert output.isnan().any()
+    assert first is not None
+    assert (first["module"], first["kind"], first["dtype"], first["step"]) == ("block.1.feed_forward.wo", "overflow", "float16", 0)
+    assert math.isinf(first["value"])
+    assert first["class"] == "Linear"
+
+
+def test_a_finite_run_has_no_first_fault_and_its_masks_are_none() -> None:
+    """-inf in masked scores is meant, so a healthy model is not reported, and the range that holds the mask says so."""
+    model = TinyT5(overflowing=()).half().eval()
+    with watch(model) as watching:
+        model(ids())
+    assert watching.first is None
+    masked = [one for one in watching.ranges if one.masked]
+    assert {one.module for one in masked} <= {f"block.{i}.attention" for i in range(3)}
+    assert masked
+
+
+@pytest.mark.parametrize("value", [torch.finfo(torch.float16).min, -1e4])
+def test_a_finite_mask_constant_does_not_use_up_the_headroom(value: float) -> None:
+    """finfo.min and -1e4 in a mask are no large activations."""
+
+    class Masking(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x.masked_fill(x > 2, value)
+
+    model = nn.Sequential(Masking(), nn.Softmax(-1))
+    with watch(model) as watching:
+        model(torch.tensor([[0.5, 1.0, 3.0]], dtype=torch.float16))
+    scores = next(one for one in watching.ranges if one.module == "0")
+    assert scores.masked
+    assert scores.largest < 10
+
+
+def test_overflow_between_layers_is_blamed_on_the_module_whose_code_it_is() -> None:
+    """A product of two layers overflows in the forward of their parent, before the third reads it."""
+    model = nn.Sequential(nn.Identity(), Products()).half()
+    with watch(model) as watching:
+        model(torch.full((2, 4), 2.0, dtype=torch.float16))
+    first = watching.first
+    assert first is not None
+    assert (first["module"], first["kind"], first["before"]) == ("1", "overflow", "1.down")
+
+
+def test_minus_infinity_that_turns_into_nan_is_an_overflow_after_all() -> None:
+    """A sum that overflows to -inf only looks like a mask, until a norm makes NaN of it."""
+
+    class Sum(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x + x
+
+    model = nn.Sequential(Sum(), nn.LayerNorm(3)).half()
+    with watch(model) as watching:
+        model(torch.tensor([[-60000.0, 1.0, 2.0]], dtype=torch.float16))
+    first = watching.first
+    assert first is not None
+    assert (first["module"], first["kind"], first["value"]) == ("0", "overflow", -math.inf)
+
+
+def test_nan_inputs_are_not_blamed_on_a_module() -> None:
+    """What was NaN on arrival is said to be in the inputs."""
+    model = nn.Linear(2, 2)
+    with watch(model) as watching:
+        model(torch.tensor([[float("nan"), 0.0]]))
+    first = watching.first
+    assert first is not None
+    assert (first["module"], first["kind"]) == ("(inputs)", "nan")
+
+
+def test_a_gradient_that_overflows_is_blamed_on_the_module_whose_backward_made_it() -> None:
+    """The forward pass is finite; the gradient overflows on its way through the layer with large weights."""
+    model = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2)).half()
+    model[1].weight.data.fill_(300.0)
+    with watch(model) as watching:
+        output = model(torch.full((1, 2), 1e-3, dtype=torch.float16))
+        output.backward(torch.full_like(output, 300.0))
+    first = watching.first
+    assert first is not None
+    assert (first["module"], first["kind"], first["direction"]) == ("1", "overflow", "backward")
+
+
+def test_a_loss_that_is_nan_is_outside_the_model() -> None:
+    """NaN gradients that come from behind the last module are told apart from the model's own."""
+    model = nn.Linear(2, 1)
+    with watch(model) as watching:
+        (model(torch.zeros(1, 2)) * float("nan")).sum().backward()
+    first = watching.first
+    assert first is not None
+    assert (first["module"], first["kind"], first["direction"]) == ("(outside the model)", "nan", "backward")
+
+
+def test_underflow_is_named_where_nothing_worse_happens() -> None:
+    """Gradients of which most are below float16's smallest normal number are reported as underflow with their share."""
+    model = nn.Sequential(nn.Linear(8, 8), nn.Linear(8, 8)).half()
+    with watch(model) as watching:
+        output = model(torch.randn(4, 8, dtype=torch.float16))
+        output.backward(torch.full_like(output, 2e-6))
+    first = watching.first
+    assert first is not None
+    assert (first["kind"], first["direction"], first["dtype"]) == ("underflow", "backward", "float16")
+    assert 0.5 < first["value"] <= 1
+
+
+def test_every_call_of_the_model_is_a_step_with_its_own_first_fault() -> None:
+    """Steps count from 0; the fault of a later step carries its number."""
+    model = nn.Linear(2, 2).half()
+    model.weight.data.fill_(300.0)
+    with watch(model) as watching:
+        for value in (0.0, 1.0, 200.0, 300.0):
+            model(torch.full((1, 2), value, dtype=torch.float16))
+    assert watching.steps == 4
+    assert [one.step for one in watching.events] == [2, 3]
+
+
+def test_an_exception_in_the_model_passes_and_what_ran_before_is_known() -> None:
+    """A failing forward leaves the exception alone, and the next call starts with a clean stack."""
+
+    class Failing(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            if x.isinf().any():
+                raise ValueError("infinite")
+            return x
+
+    model = nn.Sequential(nn.Linear(1, 1, bias=False), Failing()).half()
+    model[0].weight.data.fill_(60000.0)
+    with watch(model) as watching:
+        with pytest.raises(ValueError, match="infinite"):
+            model(torch.full((1, 1), 2.0, dtype=torch.float16))
+        model(torch.zeros(1, 1, dtype=torch.float16))
+    assert watching.steps == 2
+    assert [one.module for one in watching.events] == ["0"]
+    assert watching.error is None
+
+
+def test_a_tensor_changed_in_place_is_measured_again() -> None:
+    """The sum that a parent writes into a layer's output is the parent's."""
+
+    class InPlace(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = nn.Linear(1, 1, bias=False)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.layer(x).mul_(1e4)
+
+    model = InPlace().half()
+    model.layer.weight.data.fill_(100.0)
+    with watch(model) as watching, torch.no_grad():
+        model(torch.ones(1, 1, dtype=torch.float16))
+    assert [(one.module, one.kind) for one in watching.events] == [("", "overflow")]
+
+
+def test_hooks_are_gone_afterwards_and_nothing_is_left_on_tensors() -> None:
+    """After the block the model has no hooks, and outputs carry no attributes."""
+    model = TinyT5().eval()
+    with watch(model):
+        output = model(ids())
+    assert all(not one._forward_hooks and not one._forward_pre_hooks for one in model.modules())
+    assert not vars(output)
+
+
+def test_results_and_gradients_are_those_without_a_watch() -> None:
+    """Watching changes no bit of outputs or gradients."""
+    model = TinyT5(overflowing=()).eval()
+    model(ids()).square().sum().backward()
+    plain = [one.grad.clone() for one in model.parameters()]
+    model.zero_grad()
+    with watch(model):
+        model(ids()).square().sum().backward()
+    assert all(torch.equal(one.grad, other) for one, other in zip(model.parameters(), plain, strict=True))
+
+
+def test_a_fault_of_the_watch_itself_ends_it_and_not_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where measuring raises, the model runs on and the report says why it ends early."""
+
+    def broken(_: torch.Tensor) -> torch.Tensor:
+        raise ZeroDivisionError("broken")
+
+    monkeypatch.setattr("troubleshoot.watching.recorder.sample_of", broken)
+    model = nn.Linear(2, 2)
+    with watch(model) as watching:
+        assert model(torch.zeros(1, 2)).shape == (1, 2)
+    assert "broken" in str(watching.error)
+    assert "broken" in watching.report()
