@@ -72,8 +72,8 @@ def fixes_of(entry: Entry, cause: str, base: KnowledgeBase) -> tuple[Fix, ...]:
     general = base.causes.causes.get(cause)
     if general is None:
         return own
-    kinds = {fix.kind for fix in own}
-    return own + tuple(fix for fix in general.fixes if fix.kind not in kinds)
+    kinds, ids = {fix.kind for fix in own}, {fix.id for fix in own}
+    return own + tuple(fix for fix in general.fixes if fix.kind not in kinds and fix.id not in ids)
 
 
 def fit_of(fix: Fix, context: Context) -> Fit:
