@@ -9,6 +9,7 @@ installed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 from troubleshoot.errors import InputError
@@ -119,25 +120,26 @@ def _tensors(module: Any) -> Iterable[tuple[Any, str, Any]]:
 
 
 def _convert(module: Any, undo: Undo, *, dtype: Any = None, device: Any = None) -> None:
-    """Convert floating-point tensors to a dtype and all to a device, in place where an optimizer may hold them."""
+    """Convert floating-point tensors to a dtype and all to a device."""
+    import torch
+
     for owner, name, tensor in _tensors(module):
         wanted = dtype if dtype is not None and tensor.is_floating_point() else tensor.dtype
         place = device if device is not None else tensor.device
         if tensor.dtype == wanted and tensor.device == place:
             continue
-        if name in owner._parameters or name in owner._buffers:
-            kept = tensor.data
-            tensor.data = kept.to(device=place, dtype=wanted)
-
-            def back(tensor: Any = tensor, kept: Any = kept) -> None:
-                tensor.data = kept
+        moved = tensor.data.to(device=place, dtype=wanted)
+        table = owner._parameters if name in owner._parameters else owner._buffers if name in owner._buffers else None
+        if table is None:
+            setattr(owner, name, moved)
+            undo.append(partial(setattr, owner, name, tensor))
+        elif torch._has_compatible_shallow_copy_type(tensor, moved):
+            # In place: an optimizer may hold the parameter.
+            undo.append(partial(setattr, tensor, "data", tensor.data))
+            tensor.data = moved
         else:
-            setattr(owner, name, tensor.to(device=place, dtype=wanted))
-
-            def back(owner: Any = owner, name: str = name, kept: Any = tensor) -> None:  # type: ignore[misc]
-                setattr(owner, name, kept)
-
-        undo.append(back)
+            table[name] = torch.nn.Parameter(moved, tensor.requires_grad) if table is owner._parameters else moved
+            undo.append(partial(table.__setitem__, name, tensor))
 
 
 def map_floats(value: Any, change: Callable[[Any], Any]) -> Any:

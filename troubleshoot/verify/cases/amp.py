@@ -52,8 +52,8 @@ def unscale_twice(setting: Setting) -> Program:
     """Gradients are unscaled twice before the step, by the framework and by hand."""
     import torch
 
-    def call(model: Any, inputs: dict[str, Any]) -> torch.Tensor:
-        weights: torch.Tensor = _step(setting, model, inputs, twice=setting.shows("once", "framework-clips"), clip=not setting.faulty)
+    def call(model: Any, inputs: dict[str, Any]) -> Any:
+        weights = _step(setting, model, inputs, twice=setting.shows("once", "framework-clips"), clip=not setting.faulty)
         return weights
 
     return Program(_model(setting), {"x": torch.randn(4, 8).to(setting.device)}, call)
@@ -64,8 +64,8 @@ def step_without_gradients(setting: Setting) -> Program:
     """scaler.step meets an optimizer none of whose parameters has a gradient."""
     import torch
 
-    def call(model: Any, inputs: dict[str, Any]) -> torch.Tensor:
-        weights: torch.Tensor = _step(setting, model, inputs, empty=setting.shows("skip-empty", "make-trainable"))
+    def call(model: Any, inputs: dict[str, Any]) -> Any:
+        weights = _step(setting, model, inputs, empty=setting.shows("skip-empty", "make-trainable"))
         return weights
 
     return Program(_model(setting), {"x": torch.randn(4, 8).to(setting.device)}, call)

@@ -19,7 +19,7 @@ def attention_float32_softmax(setting: Setting) -> Program:
     """A softmax in float32 is multiplied with half-precision values."""
     import torch
 
-    def attention_probs(model: Any, inputs: dict[str, Any]) -> torch.Tensor:
+    def attention_probs(model: Any, inputs: dict[str, Any]) -> Any:
         query, key, value = (inputs[name].flatten(0, 1) for name in ("query", "key", "value"))
         attn_weights = torch.softmax(torch.bmm(query, key.transpose(1, 2)) * 0.35, dim=-1, dtype=torch.float32)
         if not setting.shows("cast-activations"):
@@ -34,7 +34,7 @@ def sdpa_float32_rotary(setting: Setting) -> Program:
     """Rotary embeddings in float32 lift query and key, the value stays in half precision."""
     import torch
 
-    def call(model: Any, inputs: dict[str, Any]) -> torch.Tensor:
+    def call(model: Any, inputs: dict[str, Any]) -> Any:
         query, key, value = inputs["query"], inputs["key"], inputs["value"]
         angle = torch.arange(6, device=query.device, dtype=torch.float32)[:, None] * 0.1
         query, key = query * angle.cos(), key * angle.cos()
@@ -78,7 +78,7 @@ def sdpa_integer_mask(setting: Setting) -> Program:
     """A tokenizer's mask of zeros and ones goes into scaled_dot_product_attention as it is."""
     import torch
 
-    def call(model: Any, inputs: dict[str, Any]) -> torch.Tensor:
+    def call(model: Any, inputs: dict[str, Any]) -> Any:
         query, key, value, attn_mask = (inputs[name] for name in ("query", "key", "value", "attn_mask"))
         if setting.variant == "eager-attention":
             scores = query @ key.transpose(-1, -2) / query.shape[-1] ** 0.5
@@ -97,11 +97,11 @@ def sparse_product_dtype(setting: Setting) -> Program:
     """A sparse float32 adjacency is multiplied with half-precision features."""
     import torch
 
-    def call(model: Any, inputs: dict[str, Any]) -> torch.Tensor:
+    def call(model: Any, inputs: dict[str, Any]) -> Any:
         features = inputs["features"]
         # Sparse products know no float16 on the CPU: both sides go to float32 there.
         features = features if setting.shows("cast-activations") else features.float()
-        result: torch.Tensor = torch.sparse.mm(inputs["adjacency"].float().to_sparse(), features)
+        result = torch.sparse.mm(inputs["adjacency"].float().to_sparse(), features)
         return result
 
     inputs = {"adjacency": torch.eye(6).to(setting.device), "features": torch.randn(6, 4).to(setting.device, setting.dtype)}

@@ -58,9 +58,9 @@ def _program(setting: Setting) -> Program:
         "attention_mask": torch.ones_like(tokens).to(setting.device),
     }
 
-    def call(model: Any, inputs: dict[str, Any]) -> torch.Tensor:
+    def call(model: Any, inputs: dict[str, Any]) -> Any:
         with torch.no_grad():
-            logits: torch.Tensor = model(**inputs).logits
+            logits = model(**inputs).logits
         return logits
 
     return Program(model, inputs, call)

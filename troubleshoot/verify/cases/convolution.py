@@ -83,8 +83,8 @@ def lstm_input_dtype(setting: Setting) -> Program:
     if not setting.shows("cast-inputs"):
         x = x.to(model.weight_ih_l0.dtype)
 
-    def call(model: Any, inputs: dict[str, Any]) -> torch.Tensor:
-        states: torch.Tensor = model(inputs["x"])[0]
+    def call(model: Any, inputs: dict[str, Any]) -> Any:
+        states = model(inputs["x"])[0]
         return states
 
     return Program(model, {"x": x}, call)
@@ -101,8 +101,8 @@ def gru_double_from_numpy(setting: Setting) -> Program:
         x = x.to(setting.dtype)
     model = torch.nn.GRU(16, 8, batch_first=True).to(setting.device, setting.dtype)
 
-    def call(model: Any, inputs: dict[str, Any]) -> torch.Tensor:
-        states: torch.Tensor = model(inputs["x"])[0]
+    def call(model: Any, inputs: dict[str, Any]) -> Any:
+        states = model(inputs["x"])[0]
         return states
 
     return Program(model, {"x": x.to(setting.device)}, call)

@@ -66,7 +66,7 @@ def generator_on_cpu(setting: Setting) -> Program:
     """A CPU generator is to fill a GPU tensor."""
     import torch
 
-    def call(model: Any, inputs: dict[str, Any]) -> torch.Tensor:
+    def call(model: Any, inputs: dict[str, Any]) -> Any:
         drawn = torch.randn(4, generator=torch.Generator().manual_seed(0), device=setting.device if setting.faulty else "cpu")
         return drawn.to(setting.device)
 
@@ -78,7 +78,7 @@ def gpu_tensor_to_numpy(setting: Setting) -> Program:
     """A GPU tensor is handed to NumPy."""
     import torch
 
-    def call(model: Any, inputs: dict[str, Any]) -> torch.Tensor:
+    def call(model: Any, inputs: dict[str, Any]) -> Any:
         x = inputs["x"] if setting.faulty else inputs["x"].cpu()
         return torch.from_numpy(x.numpy())
 
@@ -92,10 +92,10 @@ def hidden_state_on_cpu(setting: Setting) -> Program:
 
     model = torch.nn.LSTM(8, 4).to(setting.device, setting.dtype)
 
-    def call(model: Any, inputs: dict[str, Any]) -> torch.Tensor:
+    def call(model: Any, inputs: dict[str, Any]) -> Any:
         place = "cpu" if setting.faulty else setting.device
         hidden = (torch.zeros(1, 2, 4, device=place), torch.zeros(1, 2, 4, device=place))
-        states: torch.Tensor = model(inputs["x"], hidden)[0]
+        states = model(inputs["x"], hidden)[0]
         return states
 
     return Program(model, {"x": torch.randn(3, 2, 8).to(setting.device, setting.dtype)}, call)

@@ -64,7 +64,7 @@ def bce_double_targets(setting: Setting) -> Program:
         target = target.to(setting.dtype)
     model = torch.nn.Linear(3, 2).to(setting.device, setting.dtype)
 
-    def call(model: Any, inputs: dict[str, Any]) -> torch.Tensor:
+    def call(model: Any, inputs: dict[str, Any]) -> Any:
         return torch.nn.functional.binary_cross_entropy(model(inputs["x"]).sigmoid(), inputs["target"])
 
     inputs = {"x": torch.randn(4, 3).to(setting.device, setting.dtype), "target": target.to(setting.device)}
@@ -76,7 +76,7 @@ def mean_of_integers(setting: Setting) -> Program:
     """The mean of a comparison or of counts is asked for."""
     import torch
 
-    def call(model: Any, inputs: dict[str, Any]) -> torch.Tensor:
+    def call(model: Any, inputs: dict[str, Any]) -> Any:
         hits = (inputs["prediction"] == inputs["label"]).long()
         return (hits if setting.shows("cast-float") else hits.float()).mean()
 
@@ -89,11 +89,11 @@ def gradients_of_integers(setting: Setting) -> Program:
     """Gradients are requested for integers."""
     import torch
 
-    def call(model: Any, inputs: dict[str, Any]) -> torch.Tensor:
+    def call(model: Any, inputs: dict[str, Any]) -> Any:
         x = inputs["x"].clone() if setting.shows("float-tensor") else inputs["x"].to(setting.dtype)
         x.requires_grad_(True)
         (x * x).sum().backward()
-        gradient: torch.Tensor = x.grad
+        gradient = x.grad
         return gradient
 
     return Program(None, {"x": torch.tensor([1, 2]).to(setting.device)}, call)

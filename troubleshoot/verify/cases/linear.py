@@ -85,13 +85,13 @@ def linear_behind_autocast(setting: Setting) -> Program:
     model = torch.nn.Linear(32, 8).to(setting.device)
     model.add_module("backbone", backbone)
 
-    def call(model: Any, inputs: dict[str, Any]) -> torch.Tensor:
+    def call(model: Any, inputs: dict[str, Any]) -> Any:
         mixed = setting.name != "float32"
         with torch.autocast(setting.device.type, dtype=torch.bfloat16, enabled=mixed):
             features = model.backbone(inputs["x"])
         inside = mixed and not setting.shows("enable-autocast")
         with torch.autocast(setting.device.type, dtype=torch.bfloat16, enabled=inside):
-            out: torch.Tensor = torch.nn.functional.linear(features, model.weight, model.bias)
+            out = torch.nn.functional.linear(features, model.weight, model.bias)
         return out
 
     return Program(model, {"x": torch.randn(4, 32).to(setting.device)}, call)

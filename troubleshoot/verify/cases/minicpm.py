@@ -27,9 +27,9 @@ def minicpm_vision_tower(setting: Setting) -> Program:
             self.resampler = torch.nn.Linear(64, 32)
             self.llm = torch.nn.Linear(32, 64)
 
-        def get_vision_embedding(self, pixel_values: torch.Tensor) -> torch.Tensor:
+        def get_vision_embedding(self, pixel_values: torch.Tensor) -> Any:
             dtype = next(self.vpm.parameters()).dtype
-            out: torch.Tensor = self.vpm(pixel_values.type(dtype))
+            out = self.vpm(pixel_values.type(dtype))
             return out
 
         def forward(self, pixel_values: torch.Tensor) -> Any:

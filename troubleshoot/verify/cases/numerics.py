@@ -15,7 +15,7 @@ def mask_constant_overflow(setting: Setting) -> Program:
 
     mask = torch.ones(6, 6).triu(1).bool()
 
-    def call(model: Any, inputs: dict[str, Any]) -> torch.Tensor:
+    def call(model: Any, inputs: dict[str, Any]) -> Any:
         scores, mask = inputs["scores"], inputs["mask"]
         if setting.variant == "mask-in-fp32":
             return scores.float().masked_fill(mask, -1e9).softmax(-1).to(scores.dtype)
@@ -72,8 +72,8 @@ def sampling_from_nan(setting: Setting) -> Program:
     """A token is drawn from logits that overflowed to NaN in float16."""
     import torch
 
-    def call(model: Any, inputs: dict[str, Any]) -> torch.Tensor:
-        logits: torch.Tensor = model(inputs["input"])
+    def call(model: Any, inputs: dict[str, Any]) -> Any:
+        logits = model(inputs["input"])
         probs = torch.softmax(logits.float(), dim=-1)
         torch.multinomial(probs, num_samples=1)
         return logits
@@ -110,7 +110,7 @@ def bf16_rotary_positions(setting: Setting) -> Program:
     """Rotary angles of 400 positions are computed in bfloat16."""
     import torch
 
-    def call(model: Any, inputs: dict[str, Any]) -> torch.Tensor:
+    def call(model: Any, inputs: dict[str, Any]) -> Any:
         x = inputs["x"]
         # Computing the angles in float32 is what all three fixes come to.
         wide = (
@@ -154,7 +154,7 @@ def adam_epsilon_in_float16(setting: Setting) -> Program:
     model = torch.nn.Linear(8, 4, bias=False).to(setting.device, dtype)
     eps = 1e-4 if setting.variant == "bigger-eps" else 1e-8
 
-    def call(model: Any, inputs: dict[str, Any]) -> torch.Tensor:
+    def call(model: Any, inputs: dict[str, Any]) -> Any:
         weight = inputs["weight"].to(dtype)
         model.weight.data.copy_(weight)
         # One column has no gradient at all: nothing of it is used.
@@ -185,7 +185,7 @@ def bf16_updates_rounded_away(setting: Setting) -> Program:
     model = torch.nn.Linear(8, 4, bias=False).to(setting.device, dtype)
     before = model.weight.detach().clone()
 
-    def call(model: Any, inputs: dict[str, Any]) -> torch.Tensor:
+    def call(model: Any, inputs: dict[str, Any]) -> Any:
         model.weight.data.copy_(inputs["weight"])
         # A higher rate would move them, by another amount than was asked for.
         rate = 1e-3 if setting.variant == "lr" else 1e-4
@@ -215,9 +215,9 @@ def tf32_matmul(setting: Setting) -> Program:
 
     model = torch.nn.Linear(256, 64).to(setting.device, setting.dtype)
 
-    def call(model: Any, inputs: dict[str, Any]) -> torch.Tensor:
+    def call(model: Any, inputs: dict[str, Any]) -> Any:
         torch.backends.cuda.matmul.allow_tf32 = setting.faulty and setting.variant is None
-        result: torch.Tensor = model(inputs["input"])
+        result = model(inputs["input"])
         return result
 
     return Program(model, {"input": torch.randn(64, 256).to(setting.device, setting.dtype)}, call)

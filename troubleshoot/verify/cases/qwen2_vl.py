@@ -76,12 +76,12 @@ def _program(setting: Setting, part: str, *, sample: bool) -> Program:
     changed = tokens.clone()
     changed[:, -1] = (changed[:, -1] + 1 - 3) % 100 + 3
 
-    def call(model: Any, inputs: dict[str, Any]) -> torch.Tensor:
+    def call(model: Any, inputs: dict[str, Any]) -> Any:
         with torch.no_grad():
             if sample:
                 torch.manual_seed(0)
                 model.generate(**inputs, do_sample=True, max_new_tokens=2, use_cache=False)
-            logits: torch.Tensor = model(**inputs, use_cache=False).logits
+            logits = model(**inputs, use_cache=False).logits
         return logits
 
     inputs = {"input_ids": tokens, "attention_mask": torch.ones_like(tokens)}

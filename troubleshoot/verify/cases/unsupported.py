@@ -11,11 +11,10 @@ from troubleshoot.verify.registry import case
 
 def _operation(setting: Setting, fixes: tuple[str, ...], operation: Callable[[Any], Any], x: Any) -> Program:
     """An operation on one tensor, in its dtype or (with a fix) in float32."""
-    import torch
 
-    def call(model: Any, inputs: dict[str, Any]) -> torch.Tensor:
+    def call(model: Any, inputs: dict[str, Any]) -> Any:
         x = inputs["x"]
-        result: torch.Tensor = operation(x) if setting.shows(*fixes) else operation(x.float()).to(x.dtype)
+        result = operation(x) if setting.shows(*fixes) else operation(x.float()).to(x.dtype)
         return result
 
     return Program(None, {"x": x.to(setting.device, setting.dtype)}, call)
@@ -87,7 +86,7 @@ def grid_sample_float32_grid(setting: Setting) -> Program:
     """A sampling grid in float32 meets half-precision features."""
     import torch
 
-    def call(model: Any, inputs: dict[str, Any]) -> torch.Tensor:
+    def call(model: Any, inputs: dict[str, Any]) -> Any:
         image, grid = inputs["image"], inputs["grid"]
         if not setting.shows("cast-activations"):
             return torch.nn.functional.grid_sample(image.float(), grid.float(), align_corners=False).to(image.dtype)
@@ -104,7 +103,7 @@ def bfloat16_to_numpy(setting: Setting) -> Program:
 
     model = torch.nn.Linear(8, 4).to(setting.device, setting.dtype)
 
-    def call(model: Any, inputs: dict[str, Any]) -> torch.Tensor:
+    def call(model: Any, inputs: dict[str, Any]) -> Any:
         out = model(inputs["x"]).detach().cpu()
         if setting.variant == "view-bits":
             return torch.from_numpy(out.view(torch.uint16).numpy()).view(setting.dtype)
@@ -119,7 +118,7 @@ def half_array_in_linalg(setting: Setting) -> Program:
     import numpy
     import torch
 
-    def call(model: Any, inputs: dict[str, Any]) -> torch.Tensor:
+    def call(model: Any, inputs: dict[str, Any]) -> Any:
         x = inputs["x"].cpu()
         return torch.from_numpy(numpy.linalg.inv((x if setting.shows("float32-output") else x.float()).numpy()))
 
@@ -140,9 +139,9 @@ def float8_in_arithmetic(setting: Setting) -> Program:
     # Values that float8 holds exactly, so that only the sum can be off.
     weight = torch.tensor([1.0, 0.5, -2.0, 0.25]).to(setting.device)
 
-    def call(model: Any, inputs: dict[str, Any]) -> torch.Tensor:
+    def call(model: Any, inputs: dict[str, Any]) -> Any:
         stored = inputs["weight"].to(torch.float8_e4m3fn)
-        total: torch.Tensor = inputs["x"] + (stored if setting.shows("cast-up", "load-16-bit") else stored.to(inputs["x"].dtype))
+        total = inputs["x"] + (stored if setting.shows("cast-up", "load-16-bit") else stored.to(inputs["x"].dtype))
         return total
 
     return Program(None, {"x": torch.randn(3, 4).to(setting.device, setting.dtype), "weight": weight}, call)
@@ -153,8 +152,8 @@ def module_on_meta(setting: Setting) -> Program:
     """A model that was built on the meta device is moved before it has weights."""
     import torch
 
-    def call(model: Any, inputs: dict[str, Any]) -> torch.Tensor:
-        result: torch.Tensor = model.to(setting.device)(inputs["x"])
+    def call(model: Any, inputs: dict[str, Any]) -> Any:
+        result = model.to(setting.device)(inputs["x"])
         return result
 
     torch.manual_seed(0)

@@ -20,7 +20,7 @@ def _written(setting: Setting, write: Callable[[Any, Any], Any]) -> Program:
     table = torch.randn(6, 4).to(setting.device, setting.dtype)
     rows = torch.randn(2, 4).to(setting.device)
 
-    def call(model: Any, inputs: dict[str, Any]) -> torch.Tensor:
+    def call(model: Any, inputs: dict[str, Any]) -> Any:
         table, rows = inputs["table"].clone(), inputs["rows"]
         if setting.variant == "allocate-like":
             table = table.to(rows.dtype)
@@ -83,7 +83,7 @@ def lerp_average_dtype(setting: Setting) -> Program:
     if not setting.shows("cast-before-optimizer"):
         average = average.to(setting.dtype)
 
-    def call(model: Any, inputs: dict[str, Any]) -> torch.Tensor:
+    def call(model: Any, inputs: dict[str, Any]) -> Any:
         average, current = inputs["average"].clone(), inputs["current"]
         if not setting.shows("cast-update"):
             current = current.to(average.dtype)
@@ -97,7 +97,7 @@ def inplace_into_integers(setting: Setting) -> Program:
     """A fractional update is added in place to integer counts."""
     import torch
 
-    def call(model: Any, inputs: dict[str, Any]) -> torch.Tensor:
+    def call(model: Any, inputs: dict[str, Any]) -> Any:
         counts, update = inputs["counts"].clone(), inputs["update"]
         if not setting.shows("cast-integer"):
             counts = counts.to(update.dtype)
