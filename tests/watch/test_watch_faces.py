@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch")
 
-from models import TinyT5, ids  # noqa: E402
 from torch import nn  # noqa: E402
+from watch_models import TinyT5, ids  # noqa: E402
 
 from troubleshoot.errors import InputError  # noqa: E402
 from troubleshoot.watching import Watch, loss_scales, watch  # noqa: E402

@@ -8,8 +8,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from models import TinyT5, ids  # noqa: E402
 from torch import nn  # noqa: E402
+from watch_models import TinyT5, ids  # noqa: E402
 
 from troubleshoot.watching import watch  # noqa: E402
 

@@ -6,9 +6,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from models import TinyT5, ids  # noqa: E402
 from test_watch_faults import Products  # noqa: E402
 from torch import nn  # noqa: E402
+from watch_models import TinyT5, ids  # noqa: E402
 
 from troubleshoot.errors import InputError  # noqa: E402
 from troubleshoot.watching import keep_float32, watch  # noqa: E402
@@ -77,7 +77,7 @@ def test_a_norm_of_torch_that_reads_too_large_values_joins_the_set() -> None:
 
 
 def test_code_that_overflows_is_kept_in_float32_by_one_of_its_layers() -> None:
-    """A product that overflows is whole if one of its factors is float32; every member of the set found is needed."""
+    """A product that overflows is whole if one of its factors is float32; every member of the set that is found is needed."""
     model = nn.Sequential(nn.Identity(), Products()).half()
     x = torch.full((2, 4), 2.0, dtype=torch.float16)
     with watch(model) as watching:
