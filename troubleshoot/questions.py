@@ -69,11 +69,10 @@ def open_facts(hypotheses: tuple[Hypothesis, ...], candidates: tuple[Candidate, 
             found[models.about] = models
     # Of a known issue only what it rests on itself is asked for, not what its rivals would need.
     for hypothesis in list(first_of_entry.values())[: 1 if sure else _MOST_HYPOTHESES]:
-        for condition in _conditions(hypothesis):
-            if evaluate(condition, hypothesis.candidate.context).state is not None:
-                continue
-            for about, ask in _asked(condition):
-                _add(found, about, ask, hypothesis.entry.id)
+        for condition, asked in _askable(hypothesis):
+            if evaluate(condition, hypothesis.candidate.context).state is None:
+                for about, ask in asked:
+                    _add(found, about, ask, hypothesis.entry.id)
         for one in hypothesis.entry.affected:
             package = hypothesis.candidate.context.facts.package(one.package)
             if package is None or package.version == "":
@@ -98,6 +97,20 @@ def _add(found: dict[str, Open], about: str, ask: Ask, issue: str) -> None:
     known = found.get(about)
     issues = tuple(dict.fromkeys((*(known.issues if known else ()), issue)))
     found[about] = Open(about, known.ask if known else ask, issues)
+
+
+Askable = tuple[tuple[Condition, tuple[tuple[str, Ask], ...]], ...]
+
+
+def _askable(hypothesis: Hypothesis) -> Askable:
+    """Return the conditions of a hypothesis that a user can be asked about, with the facts; kept with the compiled conditions."""
+    kept: dict[object, Askable] = hypothesis.candidate.context.programs.askable
+    key = (hypothesis.entry.id, hypothesis.open > 1, hypothesis.confidence < KNOWN)
+    known = kept.get(key)
+    if known is None:
+        pairs = ((condition, tuple(_asked(condition))) for condition in _conditions(hypothesis))
+        known = kept[key] = tuple((condition, asked) for condition, asked in pairs if asked)
+    return known
 
 
 def _conditions(hypothesis: Hypothesis) -> Iterator[Condition]:
@@ -147,12 +160,19 @@ def questions(
     opens: tuple[Open, ...],
     base: KnowledgeBase,
     first_fix: Callable[[dict[str, str]], tuple[str, str] | None],
+    may_matter: Callable[[str], bool],
     language: str = "en",
 ) -> tuple[Question, ...]:
-    """Return the questions worth asking. ``first_fix(answers)`` diagnoses again with an answer and returns the first issue and fix."""
+    """Return the questions worth asking.
+
+    ``first_fix(answers)`` diagnoses again with an answer and returns the first issue and fix; ``may_matter(about)`` tells cheaply that
+    no answer can change them.
+    """
     now = first_fix({})
     asked: list[tuple[int, int, Question]] = []
     for position, one in enumerate(opens[:_MOST_TRIED]):
+        if not may_matter(one.about):
+            continue
         answers = (one.ask.answers or _version_answers(one, base))[:_MOST_ANSWERS]
         outcomes = {first_fix({one.about: answer}) for answer in answers}
         changes = len(outcomes - {now})

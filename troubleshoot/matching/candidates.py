@@ -14,6 +14,7 @@ from troubleshoot.knowledge.index import SCOPE_OWNER
 from troubleshoot.knowledge.schema import Condition, Entry, FramePattern, MessageTemplate, WeightedCause
 from troubleshoot.knowledge.templates import Captured, facts_of, template_length
 from troubleshoot.matching.conditions import UNKNOWN, Context, Outcome, frame_matches, nowhere
+from troubleshoot.matching.dependencies import condition_facts
 from troubleshoot.matching.releases import affected_texts, hold_releases
 from troubleshoot.matching.search import Hit, Search
 from troubleshoot.report.model import Failure, Report
@@ -118,6 +119,29 @@ class Candidate(msgspec.Struct, frozen=True, dict=True, eq=False):
             ]
             for cause, before in zip(causes, self.earlier._likelier, strict=True)
         ]
+
+    def may_turn(self, changed: frozenset[str]) -> bool:
+        """Tell whether other values of these facts could put another cause first, by the factors of the conditions that read them."""
+        shares = self.cause_shares
+        if len(shares) < 2:
+            return False
+        share = {weighted.cause: value for weighted, value in shares}
+        least = most = 0.0
+        for cause, holding in zip(self.context.programs.entry(self.entry).causes, self._likelier, strict=True):
+            if any(not changed.isdisjoint(condition_facts(one)) for one in cause.weighted.needs):
+                return True
+            low = high = share.get(cause.weighted.cause, 0.0)
+            for (_, times, reads), holds in zip(cause.likelier, holding, strict=True):
+                if not changed.isdisjoint(reads):
+                    if holds:
+                        low, high = low / max(1.0, times), high / min(1.0, times)
+                    else:
+                        low, high = low * min(1.0, times), high * max(1.0, times)
+            if cause.weighted is shares[0][0]:
+                least = low
+            else:
+                most = max(most, high)
+        return most >= least
 
     @cached_property
     def cause_shares(self) -> list[tuple[WeightedCause, float]]:

@@ -6,13 +6,14 @@ A condition is turned into a small function once per knowledge base; a report th
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import msgspec
 
 from troubleshoot.evidence import Fact, Facts, FailureFacts, squeezed
 from troubleshoot.knowledge.phrases import Sentence
 from troubleshoot.knowledge.schema import Condition, Entry, FramePattern, WeightedCause
-from troubleshoot.matching.dependencies import condition_facts
+from troubleshoot.matching.dependencies import condition_facts, evidence_facts
 from troubleshoot.report.model import Frame
 from troubleshoot.versions import satisfies
 
@@ -79,6 +80,8 @@ class EntryPrograms(msgspec.Struct, frozen=True):
     supporting: tuple[Program, ...]
     refuting: tuple[Program, ...]
     causes: tuple[CausePrograms, ...]
+    #: the facts that decide whether the entry answers at all, apart from those that only weigh its causes
+    evidence_reads: frozenset[str]
 
 
 #: What a ``likelier`` condition without ``times`` multiplies by.
@@ -104,6 +107,7 @@ def _compile_entry(entry: Entry) -> EntryPrograms:
             )
             for weighted in entry.causes
         ),
+        evidence_reads=evidence_facts(entry),
     )
 
 
@@ -120,6 +124,8 @@ class Programs:
         """Start empty."""
         self._known: dict[int, tuple[Condition, Program]] = {}
         self._entries: dict[str, EntryPrograms] = {}
+        #: what users can be asked about entries; see questions.py
+        self.askable: dict[Any, Any] = {}
 
     def of(self, condition: Condition) -> Program:
         """Return the program of a condition."""

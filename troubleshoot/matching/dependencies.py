@@ -40,18 +40,34 @@ def condition_facts(condition: Condition) -> frozenset[str]:
     return frozenset(found)
 
 
+def evidence_facts(entry: Entry) -> frozenset[str]:
+    """Return the facts that decide whether an entry answers: its evidence, its releases, its models."""
+    found: set[str] = {f"package.{one.package}" for one in entry.affected}
+    for condition in (*entry.evidence.required, *entry.evidence.supporting, *entry.evidence.refuting):
+        found |= condition_facts(condition)
+    if entry.models:
+        found.add("model")
+    return frozenset(found)
+
+
 def entry_facts(entry: Entry) -> frozenset[str]:
     """Return the facts that an entry's evidence, causes, releases and own fixes read."""
-    conditions: list[Condition] = [*entry.evidence.required, *entry.evidence.supporting, *entry.evidence.refuting]
-    for weighted in entry.causes:
-        conditions += [*weighted.likelier, *weighted.needs]
+    conditions = [condition for weighted in entry.causes for condition in (*weighted.likelier, *weighted.needs)]
     for fix in entry.fixes:
         conditions += [*fix.when, *fix.unless, *fix.later]
-    found: set[str] = {f"package.{one.package}" for one in entry.affected}
+    found = set(evidence_facts(entry))
     for condition in conditions:
         found |= condition_facts(condition)
     for fix in entry.fixes:
         found |= {f"package.{fix.action[name]}" for name in ("upgrade", "downgrade", "uninstall") if name in fix.action}
-    if entry.models:
-        found.add("model")
     return frozenset(found)
+
+
+def fixes_read(entry: Entry, changed: frozenset[str]) -> bool:
+    """Tell whether a condition of an entry's own fixes reads one of these facts, or its commands concern one of these packages."""
+    for fix in entry.fixes:
+        if any(not changed.isdisjoint(condition_facts(one)) for one in (*fix.when, *fix.unless, *fix.later)):
+            return True
+        if any(f"package.{fix.action[name]}" in changed for name in ("upgrade", "downgrade", "uninstall") if name in fix.action):
+            return True
+    return False
