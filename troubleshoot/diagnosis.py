@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from troubleshoot.environment.model import Environment, Package
 from troubleshoot.errors import InputError, TroubleshootError
@@ -14,7 +14,7 @@ from troubleshoot.evidence import Facts, collect_facts, environment_of
 from troubleshoot.fixes import fixes_for
 from troubleshoot.knowledge import KnowledgeBase, load_kb
 from troubleshoot.matching import Matches, Search, find_candidates
-from troubleshoot.matching.dependencies import changed_facts, changes_environment
+from troubleshoot.matching.dependencies import changed_facts, changes_environment, fixes_read
 from troubleshoot.matching.releases import affected_texts
 from troubleshoot.questions import open_facts, questions, undecided_facts
 from troubleshoot.ranking import KNOWN, LIKELY, Hypothesis, rank
@@ -22,6 +22,9 @@ from troubleshoot.report.model import Report
 from troubleshoot.result import Diagnosis, IssueDiagnosis, Question, Reason, Verdict
 from troubleshoot.summary import summarise
 from troubleshoot.version import __version__
+
+if TYPE_CHECKING:
+    from troubleshoot.live.model import Seen
 
 #: Diagnoses that are kept; a face may show fewer.
 _MOST = 8
@@ -40,6 +43,16 @@ class _Known:
     base: KnowledgeBase
     language: str
     search: Search
+    seen: Seen | None = None
+
+    def candidates(self, facts: Facts, *before: Any) -> Matches:
+        """Hold the entries against the facts, and against what the tensors of a live exception show."""
+        matches = find_candidates(self.search, facts, *before)
+        if self.seen is None:
+            return matches
+        from troubleshoot.live import weigh
+
+        return weigh(matches, self.seen)
 
 
 def diagnose(
@@ -79,11 +92,14 @@ def _diagnose_exception(
 ) -> Diagnosis:
     """An exception handler must not be made worse: whatever goes wrong here is told in ``errors``."""
     try:
+        from troubleshoot.live import conclude, look, tell
         from troubleshoot.report import report_from_exception
 
-        report = report_from_exception(exception)
+        seen = look(exception)
+        report = tell(report_from_exception(exception), seen)
         # The program that raised it is this one: its environment is the local one.
-        return _diagnose(report, "local" if environment == "auto" else environment, kb, language, answers, gpu, have)
+        local = "local" if environment == "auto" else environment
+        return conclude(_diagnose(report, local, kb, language, answers, gpu, have, seen), seen)
     except Exception as error:
         return Diagnosis(
             verdict="unknown",
@@ -120,12 +136,13 @@ def _diagnose(
     answers: Mapping[str, str] | None,
     gpu: str | None,
     have: Mapping[str, str] | None,
+    seen: Seen | None = None,
 ) -> Diagnosis:
     base = kb if kb is not None else load_kb()
     given = _answers(answers, gpu, have)
-    known = _Known(report, _environment(report, environment), base, language, Search(report, base))
+    known = _Known(report, _environment(report, environment), base, language, Search(report, base), seen)
     facts = _facts(known, given)
-    matches = find_candidates(known.search, facts)
+    matches = known.candidates(facts)
     hypotheses = rank(matches, report, base)
     hypotheses, facts, matches = _look_at_accelerators(known, environment, given, hypotheses, facts, matches)
     shown = [one for one in hypotheses if one.confidence >= _LEAST or one is hypotheses[0]]
@@ -206,6 +223,9 @@ def _facts(known: _Known, given: Mapping[str, str]) -> Facts:
     for name, value in given.items():
         if name == "gpu":
             environment = _with_gpu(environment, value)
+            if not environment.accelerators:
+                # Whatever device the program asks for: the user says that there is none.
+                plain["device.kind"] = "cpu"
         elif name.startswith("package."):
             environment = _with_package(environment, name.removeprefix("package."), value)
         else:
@@ -262,7 +282,7 @@ def _look_at_accelerators(
 
     looked = replace(known, environment=merge(known.environment, local_environment(accelerators=True)))
     facts = _facts(looked, given)
-    matches = find_candidates(known.search, facts)
+    matches = known.candidates(facts)
     return rank(matches, known.report, known.base), facts, matches
 
 
@@ -344,9 +364,16 @@ def _questions(known: _Known, given: Mapping[str, str], hypotheses: tuple[Hypoth
             facts = _facts(known, {**given, **answer}) if changes_environment(answer) else base_facts.with_answers(answer)
         except TroubleshootError:
             return None
-        ranked = rank(find_candidates(known.search, facts, matches, changed_facts(answer)), known.report, known.base, most=1)
+        ranked = rank(known.candidates(facts, matches, changed_facts(answer)), known.report, known.base, most=1)
         if not ranked:
             return None
         return ranked[0].entry.id, first_fix(ranked[0], known.base)
 
-    return questions(opens, known.base, first, known.language)
+    def may_matter(about: str) -> bool:
+        changed = changed_facts([about])
+        reads = [known.search.programs.entry(one.entry).evidence_reads for one in matches.candidates]
+        if about == "gpu" or any(not changed.isdisjoint(one) for one in reads) or fixes_read(now.entry, changed):
+            return True
+        return now.candidate.may_turn(changed)
+
+    return questions(opens, known.base, first, may_matter, known.language)
