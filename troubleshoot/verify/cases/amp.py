@@ -53,8 +53,7 @@ def unscale_twice(setting: Setting) -> Program:
     import torch
 
     def call(model: Any, inputs: dict[str, Any]) -> Any:
-        weights = _step(setting, model, inputs, twice=setting.shows("once", "framework-clips"), clip=not setting.faulty)
-        return weights
+        return _step(setting, model, inputs, twice=setting.shows("once", "framework-clips"), clip=not setting.faulty)
 
     return Program(_model(setting), {"x": torch.randn(4, 8).to(setting.device)}, call)
 
@@ -65,7 +64,6 @@ def step_without_gradients(setting: Setting) -> Program:
     import torch
 
     def call(model: Any, inputs: dict[str, Any]) -> Any:
-        weights = _step(setting, model, inputs, empty=setting.shows("skip-empty", "make-trainable"))
-        return weights
+        return _step(setting, model, inputs, empty=setting.shows("skip-empty", "make-trainable"))
 
     return Program(_model(setting), {"x": torch.randn(4, 8).to(setting.device)}, call)

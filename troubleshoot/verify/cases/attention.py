@@ -101,8 +101,7 @@ def sparse_product_dtype(setting: Setting) -> Program:
         features = inputs["features"]
         # Sparse products know no float16 on the CPU: both sides go to float32 there.
         features = features if setting.shows("cast-activations") else features.float()
-        result = torch.sparse.mm(inputs["adjacency"].float().to_sparse(), features)
-        return result
+        return torch.sparse.mm(inputs["adjacency"].float().to_sparse(), features)
 
     inputs = {"adjacency": torch.eye(6).to(setting.device), "features": torch.randn(6, 4).to(setting.device, setting.dtype)}
     return Program(None, inputs, call)

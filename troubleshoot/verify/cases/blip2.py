@@ -60,8 +60,7 @@ def _program(setting: Setting) -> Program:
 
     def call(model: Any, inputs: dict[str, Any]) -> Any:
         with torch.no_grad():
-            logits = model(**inputs).logits
-        return logits
+            return model(**inputs).logits
 
     return Program(model, inputs, call)
 

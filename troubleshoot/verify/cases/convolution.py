@@ -78,14 +78,13 @@ def lstm_input_dtype(setting: Setting) -> Program:
     """A float32 sequence reaches a half-precision LSTM."""
     import torch
 
-    model = torch.nn.LSTM(16, 8, batch_first=True).to(setting.device, setting.dtype)
+    model: Any = torch.nn.LSTM(16, 8, batch_first=True).to(setting.device, setting.dtype)
     x = torch.randn(2, 5, 16).to(setting.device)
     if not setting.shows("cast-inputs"):
         x = x.to(model.weight_ih_l0.dtype)
 
     def call(model: Any, inputs: dict[str, Any]) -> Any:
-        states = model(inputs["x"])[0]
-        return states
+        return model(inputs["x"])[0]
 
     return Program(model, {"x": x}, call)
 
@@ -102,7 +101,6 @@ def gru_double_from_numpy(setting: Setting) -> Program:
     model = torch.nn.GRU(16, 8, batch_first=True).to(setting.device, setting.dtype)
 
     def call(model: Any, inputs: dict[str, Any]) -> Any:
-        states = model(inputs["x"])[0]
-        return states
+        return model(inputs["x"])[0]
 
     return Program(model, {"x": x.to(setting.device)}, call)

@@ -95,7 +95,6 @@ def hidden_state_on_cpu(setting: Setting) -> Program:
     def call(model: Any, inputs: dict[str, Any]) -> Any:
         place = "cpu" if setting.faulty else setting.device
         hidden = (torch.zeros(1, 2, 4, device=place), torch.zeros(1, 2, 4, device=place))
-        states = model(inputs["x"], hidden)[0]
-        return states
+        return model(inputs["x"], hidden)[0]
 
     return Program(model, {"x": torch.randn(3, 2, 8).to(setting.device, setting.dtype)}, call)

@@ -91,8 +91,7 @@ def linear_behind_autocast(setting: Setting) -> Program:
             features = model.backbone(inputs["x"])
         inside = mixed and not setting.shows("enable-autocast")
         with torch.autocast(setting.device.type, dtype=torch.bfloat16, enabled=inside):
-            out = torch.nn.functional.linear(features, model.weight, model.bias)
-        return out
+            return torch.nn.functional.linear(features, model.weight, model.bias)
 
     return Program(model, {"x": torch.randn(4, 32).to(setting.device)}, call)
 

@@ -29,8 +29,7 @@ def minicpm_vision_tower(setting: Setting) -> Program:
 
         def get_vision_embedding(self, pixel_values: torch.Tensor) -> Any:
             dtype = next(self.vpm.parameters()).dtype
-            out = self.vpm(pixel_values.type(dtype))
-            return out
+            return self.vpm(pixel_values.type(dtype))
 
         def forward(self, pixel_values: torch.Tensor) -> Any:
             return self.llm(self.resampler(self.get_vision_embedding(pixel_values)))

@@ -89,7 +89,6 @@ def fp32_norm_guard(setting: Setting) -> Program:
 
     def call(model: Any, inputs: dict[str, Any]) -> Any:
         with torch.autocast(setting.device.type, dtype=setting.dtype, enabled=mixed):
-            result = model(inputs["x"])
-        return result
+            return model(inputs["x"])
 
     return Program(model, {"x": torch.randn(4, 32).to(setting.device, torch.float32 if mixed else setting.dtype)}, call)

@@ -48,7 +48,7 @@ def _gated_mlp(setting: Setting) -> Any:
         def forward(self, x: torch.Tensor) -> Any:
             return x + self.mlp(self.norm(x))
 
-    model = torch.nn.Sequential(Block(), Block(), torch.nn.LayerNorm(32), torch.nn.Linear(32, 16))
+    model: Any = torch.nn.Sequential(Block(), Block(), torch.nn.LayerNorm(32), torch.nn.Linear(32, 16))
     with torch.no_grad():
         model[1].mlp.gate.weight.mul_(800.0)
         model[1].mlp.up.weight.mul_(800.0)
@@ -126,20 +126,6 @@ def bf16_rotary_positions(setting: Setting) -> Program:
     return Program(None, {"x": torch.randn(1, 400, 16).to(setting.device, setting.dtype)}, call)
 
 
-def _trained(setting: Setting, steps: int, optimizer: Any, model: Any) -> Any:
-    """Train on a fixed batch and return the weights."""
-    import torch
-
-    generator = torch.Generator().manual_seed(5)
-    x = torch.randn(16, 8, generator=generator).to(setting.device, next(model.parameters()).dtype)
-    target = torch.randn(16, 4, generator=generator).to(x)
-    for _ in range(steps):
-        optimizer.zero_grad()
-        (torch.nn.functional.mse_loss(model(x), target) * 1e-3).backward()
-        optimizer.step()
-    return model.weight.detach()
-
-
 @case(
     issues=("numerics/underflow-epsilon",),
     plays=("bigger-eps", "fp32-weights", "scaler"),
@@ -161,7 +147,7 @@ def adam_epsilon_in_float16(setting: Setting) -> Program:
         optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, eps=eps, foreach=False, weight_decay=0.0)
         x = inputs["x"].to(dtype)
         with torch.autocast(x.device.type, dtype=torch.float16, enabled=setting.variant == "scaler"):
-            loss = model(x).sum()
+            loss: Any = model(x).sum()
         loss.backward()
         optimizer.step()
         return model.weight.detach().clone()
@@ -217,7 +203,6 @@ def tf32_matmul(setting: Setting) -> Program:
 
     def call(model: Any, inputs: dict[str, Any]) -> Any:
         torch.backends.cuda.matmul.allow_tf32 = setting.faulty and setting.variant is None
-        result = model(inputs["input"])
-        return result
+        return model(inputs["input"])
 
     return Program(model, {"input": torch.randn(64, 256).to(setting.device, setting.dtype)}, call)

@@ -81,8 +81,7 @@ def _program(setting: Setting, part: str, *, sample: bool) -> Program:
             if sample:
                 torch.manual_seed(0)
                 model.generate(**inputs, do_sample=True, max_new_tokens=2, use_cache=False)
-            logits = model(**inputs, use_cache=False).logits
-        return logits
+            return model(**inputs, use_cache=False).logits
 
     inputs = {"input_ids": tokens, "attention_mask": torch.ones_like(tokens)}
     return Program(model, inputs, call, last_changed={**inputs, "input_ids": changed})

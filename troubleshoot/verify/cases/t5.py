@@ -73,7 +73,6 @@ def t5_fused_norm(setting: Setting) -> Program:
 
     def call(model: Any, inputs: dict[str, Any]) -> Any:
         with torch.no_grad():
-            states = model(**inputs).last_hidden_state
-        return states
+            return model(**inputs).last_hidden_state
 
     return Program(model, {"input_ids": tokens}, call)

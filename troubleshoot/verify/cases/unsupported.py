@@ -14,8 +14,7 @@ def _operation(setting: Setting, fixes: tuple[str, ...], operation: Callable[[An
 
     def call(model: Any, inputs: dict[str, Any]) -> Any:
         x = inputs["x"]
-        result = operation(x) if setting.shows(*fixes) else operation(x.float()).to(x.dtype)
-        return result
+        return operation(x) if setting.shows(*fixes) else operation(x.float()).to(x.dtype)
 
     return Program(None, {"x": x.to(setting.device, setting.dtype)}, call)
 
@@ -141,8 +140,7 @@ def float8_in_arithmetic(setting: Setting) -> Program:
 
     def call(model: Any, inputs: dict[str, Any]) -> Any:
         stored = inputs["weight"].to(torch.float8_e4m3fn)
-        total = inputs["x"] + (stored if setting.shows("cast-up", "load-16-bit") else stored.to(inputs["x"].dtype))
-        return total
+        return inputs["x"] + (stored if setting.shows("cast-up", "load-16-bit") else stored.to(inputs["x"].dtype))
 
     return Program(None, {"x": torch.randn(3, 4).to(setting.device, setting.dtype), "weight": weight}, call)
 
@@ -153,8 +151,7 @@ def module_on_meta(setting: Setting) -> Program:
     import torch
 
     def call(model: Any, inputs: dict[str, Any]) -> Any:
-        result = model.to(setting.device)(inputs["x"])
-        return result
+        return model.to(setting.device)(inputs["x"])
 
     torch.manual_seed(0)
     model = torch.nn.Linear(8, 4).to(setting.dtype)
