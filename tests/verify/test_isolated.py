@@ -1,0 +1,73 @@
+"""Isolated environments: torch and its own dependencies, nothing else, and nothing of the user's is touched."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+
+from troubleshoot.verify import isolated
+from troubleshoot.verify.signals import Stop
+
+pytestmark = pytest.mark.torch
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path))
+
+
+def test_the_closure_of_torch_is_torch_and_what_it_requires() -> None:
+    """The tests' own packages are not in it."""
+    names = set(isolated.torch_closure())
+    assert {"torch", "sympy", "troubleshoot"} <= names
+    assert not names & {"pytest", "_pytest", "hypothesis", "typer", "msgspec"}
+
+
+def test_torch_is_linked_and_nothing_leaks_in() -> None:
+    """The environment imports torch and this package, and finds no other package of the user's."""
+    interpreter = isolated.prepare({}, Stop())
+    program = (
+        "import sys, torch, importlib.util as u, troubleshoot.verify.registry as r; assert len(r.cases()) >= 60; "
+        "print(torch.__version__, u.find_spec('hypothesis'), u.find_spec('typer'))"
+    )
+    done = subprocess.run([interpreter.python, "-c", program], env=interpreter.environment(), capture_output=True, text=True, check=True)
+    import torch
+
+    assert done.stdout.split() == [str(torch.__version__), "None", "None"]
+    again = isolated.prepare({}, Stop())
+    assert again == interpreter, "the environment is kept"
+
+
+def test_the_linked_packages_are_outside_of_its_prefix() -> None:
+    """Pip takes what lies in its prefix for its own, and would remove it through the links."""
+    interpreter = isolated.prepare({}, Stop())
+    program = "import sys, sympy, pathlib; p = pathlib.Path(sympy.__file__); print(p.is_relative_to(sys.prefix), sys.prefix)"
+    done = subprocess.run([interpreter.python, "-c", program], env=interpreter.environment(), capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("False ")
+
+
+def test_offline_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An index out of reach is told apart from a release that does not exist, and leaves no half-made environment."""
+    monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
+    monkeypatch.setenv("PIP_EXTRA_INDEX_URL", "")
+    monkeypatch.setenv("PIP_FIND_LINKS", "")
+    monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null" if sys.platform != "win32" else "nul")
+    monkeypatch.setenv("PIP_RETRIES", "1")
+    with pytest.raises(isolated.IsolationError, match="offline") as caught:
+        isolated.prepare({"transformers": "4.50.2"}, Stop())
+    assert caught.value.offline
+    assert list(isolated.cache_root().iterdir()) == []
+
+
+def test_what_a_kill_left_is_swept() -> None:
+    """A half-made environment of a process that is gone is removed when the next one is made."""
+    left = isolated.cache_root() / ".making-999999999-1-key"
+    left.mkdir(parents=True)
+    isolated.prepare({}, Stop())
+    assert not left.exists()
