@@ -69,7 +69,7 @@ _DEVICES: dict[str, str] = {
 }
 
 _TENSOR_TYPE = re.compile(r"^(?:torch\.)?(?:(?P<device>cuda|xpu|npu|mps|hip|sparse|cuda\.sparse|mlu|hpu)\.)?(?P<dtype>[A-Za-z0-9]+)Tensor$")
-_LEGACY_TYPE = re.compile(r"^(?:Variable\[)?(?P<device>CPU|CUDA|XPU|HIP|MPS)?(?P<dtype>[A-Za-z0-9]+?)Type\]?$")
+_LEGACY_TYPE = re.compile(r"^(?:Variable\[)?(?P<device>CPU|CUDA|XPU|HIP|MPS)?(?P<dtype>[A-Za-z0-9]+?)(?:Type|Tensor)\]?$")
 
 #: The significant width of each dtype in bits, used to say which of two is the wider one.
 BITS: dict[str, int] = {
@@ -125,13 +125,12 @@ def parse_tensor_type(text: str) -> tuple[str, str] | None:
     ('cuda', 'float16')
     """
     text = text.strip().strip("'\"`")
-    match = _TENSOR_TYPE.match(text) or _LEGACY_TYPE.match(text)
-    if not match:
+    # torch 0.4 prints "CUDAHalfTensor": the device is told first, or the dtype would be taken for "CUDAHalf".
+    match = next((one for one in (_LEGACY_TYPE.match(text), _TENSOR_TYPE.match(text)) if one and one["dtype"].lower() in _CANONICAL), None)
+    if match is None:
         return None
     # MPS spells its own types "MPSFloatType"; torch.FloatTensor without a device is the CPU's.
-    dtype = _CANONICAL.get(match["dtype"].lower())
-    if dtype is None:
-        return None
+    dtype = _CANONICAL[match["dtype"].lower()]
     device = (match["device"] or "cpu").lower().replace("sparse", "").strip(".") or "cpu"
     return ("cuda" if device == "hip" else device), dtype
 
