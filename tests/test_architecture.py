@@ -29,6 +29,7 @@ LAYERS = [
     {"curation"},
     {"watching"},
     {"render"},
+    {"handlers"},
     {"commands"},
     {"cli"},
     {"__main__"},

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from troubleshoot.diagnosis import diagnose
     from troubleshoot.environment.model import Environment
     from troubleshoot.errors import InputError, KnowledgeError, TroubleshootError, UnknownIssueError
+    from troubleshoot.handlers.guards import DiagnosisHandler, explain, guard
+    from troubleshoot.handlers.hooks import install, reload, uninstall
     from troubleshoot.knowledge import KnowledgeBase, load_kb
     from troubleshoot.result import Diagnosis
     from troubleshoot.verify.patches import apply
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "diagnose": "diagnosis",
     "Diagnosis": "result",
+    "DiagnosisHandler": "handlers.guards",
     "Environment": "environment.model",
     "InputError": "errors",
     "KnowledgeBase": "knowledge",
@@ -30,14 +33,20 @@ _HOMES = {
     "TroubleshootError": "errors",
     "UnknownIssueError": "errors",
     "apply": "verify.patches",
+    "explain": "handlers.guards",
+    "guard": "handlers.guards",
+    "install": "handlers.hooks",
     "keep_float32": "watching",
     "load_kb": "knowledge",
     "loss_scales": "watching",
+    "reload": "handlers.hooks",
+    "uninstall": "handlers.hooks",
     "watch": "watching",
 }
 
 __all__ = [
     "Diagnosis",
+    "DiagnosisHandler",
     "Environment",
     "InputError",
     "KnowledgeBase",
@@ -47,9 +56,14 @@ __all__ = [
     "__version__",
     "apply",
     "diagnose",
+    "explain",
+    "guard",
+    "install",
     "keep_float32",
     "load_kb",
     "loss_scales",
+    "reload",
+    "uninstall",
     "watch",
 ]
 

@@ -1,0 +1,77 @@
+"""What a handler is told once: where its reports go, and which."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from troubleshoot.errors import InputError
+
+if TYPE_CHECKING:
+    from troubleshoot.knowledge import KnowledgeBase
+    from troubleshoot.result import Diagnosis
+
+#: Seconds that a diagnosis may take before the handler gives up on it.
+TIMEOUT = 10.0
+
+VERDICTS = ("known", "likely")
+
+
+@dataclass(frozen=True)
+class Options:
+    """Where reports go (``output``), which (``verdicts``), in which language, with which overlays (``kb``), whether masked (``redact``)."""
+
+    output: Any = "stderr"
+    language: str = "en"
+    kb: tuple[str, ...] = ()
+    redact: bool = False
+    verdicts: tuple[str, ...] = VERDICTS
+    timeout: float = TIMEOUT
+    base: KnowledgeBase | None = None
+
+
+def options(
+    output: str | os.PathLike[str] | Callable[[Diagnosis], object] | Any = "stderr",
+    *,
+    language: str | None = None,
+    kb: Sequence[str | os.PathLike[str]] = (),
+    redact: bool = False,
+    verdicts: Sequence[str] = VERDICTS,
+    timeout: float = TIMEOUT,
+) -> Options:
+    """Return checked options.
+
+    ``output`` is "stderr", "notes" (added to the exception), a path (appended to; JSON lines where it ends with .jsonl), a logger, or
+    a function that gets the Diagnosis.
+
+    Raises:
+        InputError: an option is none of what is allowed.
+    """
+    if isinstance(output, str) and output not in ("stderr", "notes"):
+        raise InputError(f'output={output!r}: give "stderr", "notes", a path (pathlib.Path({output!r})), a logger or a function')
+    if not (isinstance(output, str | os.PathLike) or callable(output) or is_logger(output)):
+        raise InputError(f"output={output!r} is no path, logger or function")
+    unknown = set(verdicts) - {"known", "likely", "unknown"}
+    if unknown:
+        raise InputError(f"verdicts: {', '.join(sorted(unknown))}: the verdicts are known, likely and unknown")
+    if language not in (None, "en", "zh"):
+        raise InputError(f"language={language!r}: choose en or zh")
+    return Options(output, language or spoken(), tuple(os.fspath(one) for one in kb), redact, tuple(verdicts), timeout)
+
+
+def spoken() -> str:
+    """Return the language of the environment: ``TROUBLESHOOT_LANG``, else that of the locale."""
+    for name in ("TROUBLESHOOT_LANG", "LC_ALL", "LC_MESSAGES", "LANG"):
+        value = os.environ.get(name)
+        if value:
+            return "zh" if value.lower().startswith("zh") else "en"
+    return "en"
+
+
+def is_logger(value: object) -> bool:
+    """Tell whether a value is a logger, without importing logging."""
+    logging = sys.modules.get("logging")
+    return logging is not None and isinstance(value, logging.Logger | logging.LoggerAdapter)
