@@ -279,3 +279,23 @@ def test_the_page_in_the_documentation_is_fresh() -> None:
     """Regenerate it with: python -m troubleshoot.environment.hardware_page > docs/hardware.md."""
     root = Path(str(importlib.resources.files("troubleshoot"))).parent
     assert (root / "docs" / "hardware.md").read_text(encoding="utf-8") == page()
+
+
+def test_sources_that_were_not_read_are_marked_on_the_page() -> None:
+    """The page says which of its sources nobody could open, and every such source is still one of the table."""
+    used = {source for *_, source in (*dtype_rules.NVIDIA, *dtype_rules.OTHERS, *dtype_rules.CAVEATS)}
+    assert set(dtype_rules.UNREAD) <= used
+    rows = [line for line in page().splitlines() if line.startswith("|") and "[source](" in line]
+    for source, how in dtype_rules.UNREAD.items():
+        marked = [line for line in rows if f"[source]({source})" in line]
+        assert marked
+        assert all(line.endswith("(in part) |" if how.startswith("opened in part") else "(not opened) |") for line in marked)
+
+
+def test_a_card_is_placed_by_its_chip_not_by_its_number() -> None:
+    """RTX 2050 is an Ampere laptop chip, Iris Xe no Meteor Lake."""
+    laptop, shared = accelerator_from_text("RTX 2050"), accelerator_from_text("Iris Xe")
+    assert laptop is not None
+    assert shared is not None
+    assert (laptop.capability, support(laptop, "bfloat16").state) == ((8, 6), "native")
+    assert support(shared, "float64").state == "unknown"

@@ -1,6 +1,7 @@
 """The table of dtype support: one row per statement, each with the URL that says so.
 
-The first row that fits decides. Literals only. ``native``: the hardware computes in it. ``emulated``: it works, by way of wider types.
+The first row that fits decides. ``UNREAD`` names the sources that could not be opened, or only in part, when the table was last checked.
+Literals only. ``native``: the hardware computes in it. ``emulated``: it works, by way of wider types.
 ``slow``: native, at a small fraction of the float32 rate. ``none``: there is no such kernel, so operations raise or never
 reach the fast library.
 """
@@ -23,33 +24,46 @@ _OCP8 = ("float8_e4m3fn", "float8_e5m2")
 _FNUZ8 = ("float8_e4m3fnuz", "float8_e5m2fnuz")
 _LOW = (*_OCP8, *_FNUZ8, "float4_e2m1fn_x2")
 
-_THROUGHPUT = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/#arithmetic-instructions"
+_THROUGHPUT = "https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/#throughput-of-native-arithmetic-instructions"
 _CAPABILITIES = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/#compute-capabilities"
 _HALF_ON_61 = "https://forums.developer.nvidia.com/t/half-precision-throughput-on-compute-6-1/68177"
-_BF16_EMULATED = "https://github.com/pytorch/pytorch/issues/124996"
+_BF16_EMULATED = "https://github.com/pytorch/pytorch/pull/148322"
 _BF16_CONVOLUTION = "https://github.com/pytorch/pytorch/pull/81139"
 _SDPA = "https://github.com/pytorch/pytorch/blob/main/aten/src/ATen/native/transformers/cuda/sdp_utils.cpp"
 _SCALED_MM = "https://github.com/pytorch/pytorch/pull/164251"
 _ROCM = "https://rocm.docs.amd.com/en/latest/reference/precision-support.html"
 _ROCM_CDNA = "https://rocm.docs.amd.com/projects/rocprofiler-compute/en/develop/conceptual/cdna/cdna-performance-model.html"
+_CDNA1_MFMA = "https://reviews.llvm.org/D128079"
 _FNUZ = "https://github.com/triton-lang/triton/pull/7186"
 _TORCH_CUDA = "https://github.com/pytorch/pytorch/blob/main/torch/cuda/__init__.py"
 _MPS = "https://developer.apple.com/documentation/metalperformanceshaders/mpsdatatype"
-_MPS_BF16 = "https://github.com/pytorch/pytorch/pull/119641"
-_MPS_BF16_EMULATED = "https://github.com/huggingface/transformers/pull/40458"
+_MPS_BF16 = "https://github.com/huggingface/transformers/pull/40458"
+_MPS_FLOAT8 = "https://github.com/pytorch/pytorch/pull/194074"
 _XPU = "https://docs.pytorch.org/docs/stable/notes/get_start_xpu.html"
 _XPU_FLOAT64 = "https://github.com/pytorch/pytorch/issues/147731"
 _ASCEND_910A = "https://github.com/vllm-project/vllm-ascend/issues/9294"
 _ASCEND_BF16 = "https://www.hiascend.com/document/detail/en/canncommercial/850/API/ascendcopapi/atlasascendc_api_07_0021.html"
-_GAUDI = "https://docs.habana.ai/en/latest/PyTorch/Reference/PyTorch_Support_Matrix.html"
+_GAUDI = "https://docs.habana.ai/en/latest/Pytorch_Operators/Pytorch_Operators.html"
 _GAUDI_BF16 = "https://huggingface.co/docs/transformers/v5.10.2/perf_train_gaudi"
 _TPU = "https://cloud.google.com/tpu/docs/bfloat16"
 _TPU_HALF = "https://github.com/pytorch/xla/pull/2536"
 _CPU_HALF = "https://github.com/f-dangel/singd/issues/71"
-_CPU_BF16 = "https://docs.pytorch.org/docs/stable/amp.html#cpu-ops-that-can-autocast-to-bfloat16"
-_FLOAT8 = "https://docs.pytorch.org/docs/stable/tensor_attributes.html"
+_CPU_BF16 = "https://intel.github.io/intel-extension-for-pytorch/latest/tutorials/features/amp.html"
+_DTYPES_PAGE = "https://docs.pytorch.org/docs/stable/tensor_attributes.html"
 
-_BF16_SLOW = "computed in float32 with conversions, slower than float32; torch.cuda.is_bf16_supported() says True all the same"
+#: Sources that could not be read in November 2026, or not as a whole, with what was read instead.
+UNREAD: dict[str, str] = {
+    _THROUGHPUT: "not opened; its table was read where others quote it, for 3.0 to 8.6 and 10.0 to 12.0",
+    _CAPABILITIES: "not opened",
+    _ROCM: "opened in part: the lists of types, not the table by architecture",
+    _TPU_HALF: "not opened; in pytorch/xla 1937 a maintainer says that TPUs have no float16 of their own",
+    _CDNA1_MFMA: "opened in part",
+}
+
+_BF16_SLOW = (
+    "computed in float32 with conversions and without fast libraries; torch.cuda.is_bf16_supported() says True all the same"
+    " (False up to PyTorch 2.2)"
+)
 _FP8_STORED = "float8 is for storage and scaled matrix products; nothing else has a float8 kernel"
 
 #: A statement about NVIDIA GPUs: from this compute capability, to before that one, dtypes, operations, state, note, source.
@@ -65,8 +79,8 @@ NVIDIA: tuple[NvidiaRule, ...] = (
     ((3, 5), (3, 8), ("float64",), _ANY, "native", "a third of the float32 rate", _THROUGHPUT),
     ((3, 0), (99, 0), ("float64",), _ANY, "slow", "1/24 of the float32 rate or less", _THROUGHPUT),
     ((3, 0), (99, 0), ("tf32",), ("elementwise",), "none", "TensorFloat-32 exists in matrix products and convolutions only", _CAPABILITIES),
-    ((8, 0), (99, 0), ("tf32",), _ANY, "native", "", _CAPABILITIES),
-    ((3, 0), (8, 0), ("tf32",), _ANY, "none", "needs compute capability 8.0; the switches do nothing and float32 is used", _CAPABILITIES),
+    ((8, 0), (99, 0), ("tf32",), _ANY, "native", "", _TORCH_CUDA),
+    ((3, 0), (8, 0), ("tf32",), _ANY, "none", "needs compute capability 8.0; the switches do nothing and float32 is used", _TORCH_CUDA),
     ((3, 0), (5, 3), ("float16",), _ANY, "emulated", "stored in 16 bits, computed in float32", _THROUGHPUT),
     ((6, 1), (6, 2), ("float16",), _ANY, "slow",
      "1/64 of the float32 rate in half arithmetic; matrix products accumulate in float32 and save memory, not time", _HALF_ON_61),
@@ -74,11 +88,11 @@ NVIDIA: tuple[NvidiaRule, ...] = (
      "the memory-efficient kernel: FlashAttention needs compute capability 8.0 (PyTorch before 2.2: 7.5)", _SDPA),
     ((5, 3), (7, 0), ("float16",), _ANY, "native", "twice the float32 rate, no tensor cores", _THROUGHPUT),
     ((7, 0), (99, 0), ("float16",), ("elementwise",), "native", "", _THROUGHPUT),
-    ((7, 0), (99, 0), ("float16",), _ANY, "native", "tensor cores", _CAPABILITIES),
+    ((7, 0), (99, 0), ("float16",), _ANY, "native", "tensor cores (the GTX 16 series has none)", _SDPA),
     ((8, 0), (99, 0), ("bfloat16",), ("elementwise",), "native", "", _THROUGHPUT),
-    ((8, 0), (99, 0), ("bfloat16",), _ANY, "native", "tensor cores", _CAPABILITIES),
+    ((8, 0), (99, 0), ("bfloat16",), _ANY, "native", "tensor cores", _SDPA),
     ((3, 0), (8, 0), ("bfloat16",), ("convolution",), "none",
-     "cuDNN has no bfloat16 convolution below compute capability 8.0: depthwise ones raise, the others leave cuDNN for slow kernels",
+     "cuDNN has no bfloat16 convolution below compute capability 8.0: PyTorch leaves cuDNN for slow kernels of its own",
      _BF16_CONVOLUTION),
     ((3, 0), (8, 0), ("bfloat16",), ("attention",), "emulated", "no fused kernel below 8.0: only the math fallback runs", _SDPA),
     ((3, 0), (8, 0), ("bfloat16",), _ANY, "emulated", _BF16_SLOW, _BF16_EMULATED),
@@ -97,7 +111,7 @@ NVIDIA: tuple[NvidiaRule, ...] = (
      "scaled matrix products only (torch._scaled_mm, torchao, Transformer Engine); torch.matmul has no float8 kernel", _SCALED_MM),
     ((3, 0), (8, 9), _OCP8, _MM, "none",
      "float8 matrix products need compute capability 8.9; weights can be stored in float8 and converted before use", _SCALED_MM),
-    ((3, 0), (99, 0), _OCP8, _ANY, "none", _FP8_STORED, _FLOAT8),
+    ((3, 0), (99, 0), _OCP8, _ANY, "none", _FP8_STORED, _DTYPES_PAGE),
 )  # fmt: skip
 
 #: A statement about another kind of device: kind, architectures (empty: all of them, also where it is not known), dtypes, operations,
@@ -117,12 +131,16 @@ OTHERS: tuple[Rule, ...] = (
     ("rocm", ("gcn",), ("float16",), _ANY, "emulated", "stored in 16 bits; no packed half arithmetic", _ROCM),
     ("rocm", (), ("float16",), _ANY, "native", "", _ROCM),
     ("rocm", (*_CDNA, *_WMMA), ("bfloat16",), ("elementwise",), "emulated", "conversions to float32; matrix products are native", _ROCM),
-    ("rocm", (*_CDNA, *_WMMA), ("bfloat16",), _GEMM, "native", "matrix cores", _ROCM),
+    ("rocm", ("cdna1",), ("bfloat16",), _GEMM, "native",
+     "matrix cores; AMD's profiler documentation lists no 16-bit matrix products for MI100, the instruction set has them", _CDNA1_MFMA),
+    ("rocm", ("cdna2", "cdna3", "cdna4"), ("bfloat16",), _GEMM, "native", "matrix cores", _ROCM_CDNA),
+    ("rocm", _WMMA, ("bfloat16",), _GEMM, "native", "matrix cores", _ROCM),
     ("rocm", _OLD_AMD, ("bfloat16",), _ANY, "emulated",
      "computed in float32; torch.cuda.is_bf16_supported() says True on every AMD GPU", _TORCH_CUDA),
     ("rocm", (), ("tf32",), ("elementwise",), "none", "TensorFloat-32 exists in matrix products only", _ROCM),
     ("rocm", ("cdna3",), ("tf32",), _GEMM, "native", "", _ROCM_CDNA),
-    ("rocm", ("cdna4",), ("tf32",), _GEMM, "emulated", "MI350 has no TensorFloat-32 instructions; the library composes it", _TORCH_CUDA),
+    ("rocm", ("cdna4",), ("tf32",), _GEMM, "emulated",
+     "MI350 has no TensorFloat-32 instructions; torch.cuda.is_tf32_supported() says True", _ROCM_CDNA),
     ("rocm", _AMD, ("tf32",), _ANY, "none", "no TensorFloat-32 instructions: float32 is used", _TORCH_CUDA),
     ("rocm", (), ("int8",), ("elementwise",), "native", "", _ROCM),
     ("rocm", (*_CDNA, *_WMMA), ("int8",), _MM, "native", "matrix cores", _ROCM),
@@ -138,35 +156,42 @@ OTHERS: tuple[Rule, ...] = (
      "https://github.com/pytorch/pytorch/issues/122602"),
     ("mps", (), ("float32", "float16"), _ANY, "native", "", _MPS),
     ("mps", ("apple-m1", "apple-m2"), ("bfloat16",), _ANY, "emulated",
-     "needs macOS 14 and PyTorch 2.3; computed in float32 on M1 and M2", _MPS_BF16_EMULATED),
+     "needs macOS 14 and PyTorch 2.3; computed in float32 on M1 and M2", _MPS_BF16),
     ("mps", ("apple-m3", "apple-m4", "apple-m5"), ("bfloat16",), _ANY, "native", "needs macOS 14 and PyTorch 2.3", _MPS_BF16),
     ("mps", (), ("bfloat16",), _ANY, "unknown",
-     "needs macOS 14 and PyTorch 2.3; native from M3 on, emulated on M1 and M2", _MPS_BF16_EMULATED),
+     "needs macOS 14 and PyTorch 2.3; native from M3 on, emulated on M1 and M2", _MPS_BF16),
     ("mps", (), ("int8",), ("elementwise",), "native", "", _MPS),
-    ("mps", (), _LOW, _ANY, "none", "MPS has no float8 and no float4, not even to store",
+    ("mps", (), ("float8_e4m3fn",), _ANY, "none",
+     "no kernel computes in it; PyTorch can store it on MPS only in builds from September 2026 on", _MPS_FLOAT8),
+    ("mps", (), _LOW, _ANY, "none", "MPS has no float4 and no other float8, not even to store",
      "https://github.com/pytorch/pytorch/issues/132624"),
     ("mps", (), ("tf32",), _ANY, "none", "TensorFloat-32 is NVIDIA's and AMD's", _MPS),
     ("xpu", (), ("float32", "float16", "bfloat16"), _ANY, "native", "", _XPU),
-    ("xpu", (), ("int8",), ("elementwise",), "native", "", _XPU),
+    ("xpu", (), ("int8",), ("elementwise",), "native", "", _DTYPES_PAGE),
     ("xpu", ("xe-hpg",), ("float64",), _ANY, "none",
      "Arc A-series has no float64 (\"Required aspect fp64 is not supported\")", _XPU_FLOAT64),
-    ("xpu", ("xe-hpc", "xe2", "xe-lpg"), ("float64",), _ANY, "native", "", _XPU_FLOAT64),
+    ("xpu", ("xe-hpc", "xe2", "xe-lpg"), ("float64",), _ANY, "native",
+     "Data Center Max, Battlemage, Lunar Lake, Meteor Lake", _XPU_FLOAT64),
     ("npu", (), ("float32", "float16"), _ANY, "native", "", _ASCEND_910A),
     ("npu", ("ascend-910",), ("bfloat16",), _ANY, "none",
      "Ascend 910A takes float16, not bfloat16; 910B and later take both", _ASCEND_910A),
-    ("npu", ("ascend-310p",), ("bfloat16",), _ANY, "none", "310P (Atlas inference products) has no bfloat16", _ASCEND_BF16),
+    ("npu", ("ascend-310p",), ("bfloat16",), _ANY, "none",
+     "310P (Atlas inference products) has no bfloat16: not even a scalar converts to it", _ASCEND_BF16),
     ("npu", ("ascend-910b", "ascend-910c"), ("bfloat16",), _ANY, "native", "", _ASCEND_BF16),
-    ("hpu", (), ("float32", "bfloat16"), _ANY, "native", "", _GAUDI_BF16),
-    ("hpu", ("gaudi2", "gaudi3"), ("float16", *_OCP8), _MM, "native", "", _GAUDI),
-    ("xla", (), ("float32", "bfloat16"), _ANY, "native", "", _TPU),
+    ("hpu", (), ("bfloat16",), _ANY, "native", "", _GAUDI_BF16),
+    ("hpu", (), ("float32",), _ANY, "native", "", _GAUDI),
+    ("hpu", ("gaudi2", "gaudi3"), ("float16", *_OCP8), ("matmul", "convolution"), "native", "", _GAUDI),
+    ("xla", (), ("bfloat16",), _ANY, "native", "", _TPU),
+    ("xla", (), ("float32",), _ANY, "native", "matrix products round their inputs to bfloat16 unless told otherwise", _TPU),
     ("xla", (), ("float16",), _ANY, "emulated", "TPUs compute in bfloat16 and float32; use bfloat16", _TPU_HALF),
-    ("cpu", (), ("float64", "float32"), _ANY, "native", "", _CPU_BF16),
+    ("cpu", (), ("float64", "float32"), _ANY, "native", "", _DTYPES_PAGE),
     ("cpu", (), ("float16",), _ANY, "emulated",
      "matrix products and convolutions raise \"not implemented for 'Half'\" before PyTorch 2.2, and are slow after", _CPU_HALF),
-    ("cpu", (), ("bfloat16",), _ANY, "emulated", "fast with AVX512-BF16 or AMX only; computed in float32 elsewhere", _CPU_BF16),
-    ("cpu", (), ("int8",), ("elementwise", "matmul"), "native", "", _CPU_BF16),
-    ("cpu", (), _LOW, _ANY, "none", "the CPU stores and converts float8; it does not compute in it", _FLOAT8),
-    ("cpu", (), ("tf32",), _ANY, "none", "TensorFloat-32 is for accelerators", _CAPABILITIES),
+    ("cpu", (), ("bfloat16",), _ANY, "emulated",
+     "fast only on CPUs with bfloat16 instructions (AVX512-BF16, AMX); computed in float32 elsewhere", _CPU_BF16),
+    ("cpu", (), ("int8",), ("elementwise", "matmul"), "native", "", _DTYPES_PAGE),
+    ("cpu", (), _LOW, _ANY, "none", "the CPU stores and converts float8; it does not compute in it", _DTYPES_PAGE),
+    ("cpu", (), ("tf32",), _ANY, "none", "TensorFloat-32 is for accelerators", _TORCH_CUDA),
 )  # fmt: skip
 
 #: Turing chips without tensor cores (TU116, TU117): the GTX 16 series and its relatives.
@@ -175,6 +200,7 @@ TU11X = ("GTX 16", "MX450", "MX550", "CMP 30HX", "T1000", "T600", "T400", "T500"
 #: Defects that are known although the operation is supported: names begin, dtype, operation, text, source.
 CAVEATS: tuple[tuple[tuple[str, ...], str, str, str, str], ...] = (
     (TU11X, "float16", "convolution",
-     "returns NaN through cuDNN in builds for CUDA 11; keep convolutions in float32, or try torch.backends.cudnn.benchmark = True",
+     "returns NaN through cuDNN in builds for CUDA 11, as reported for GTX 1650 and 1660 (the others have the same chips);"
+     " keep convolutions in float32, or try torch.backends.cudnn.benchmark = True",
      "https://github.com/pytorch/pytorch/issues/58123"),
 )  # fmt: skip

@@ -1,7 +1,10 @@
 """The accelerators by name: which generation each belongs to, and how much memory it has.
 
-Compute capabilities: https://developer.nvidia.com/cuda-gpus and https://developer.nvidia.com/cuda-legacy-gpus.
-AMD targets: https://rocm.docs.amd.com/projects/install-on-linux/en/latest/reference/system-requirements.html.
+Compute capabilities: https://developer.nvidia.com/cuda-gpus and https://developer.nvidia.com/cuda-legacy-gpus (opened). They name the
+usual cards; mining cards, laptop variants and special editions that they leave out (CMP, PG503-216, T10, B100, ...) are placed by
+their chip.
+AMD targets: https://rocm.docs.amd.com/projects/install-on-linux/en/latest/reference/system-requirements.html (not opened; compared with
+LLVM's list, see GFX, as far as gfx942).
 Memory is the nominal size in GiB; several numbers mean several variants, none means that it varies (laptops, shared memory).
 Literals only: importing this module builds nothing.
 """
@@ -53,7 +56,7 @@ GENERATIONS: tuple[Generation, ...] = (
         ("Jetson AGX Xavier", (16, 32, 64)), ("Jetson Xavier NX", (8, 16)),
     )),
     ("cuda", (7, 5), "turing", (
-        ("T4", (16,)), ("T4G", (16,)), ("T10", (16,)), ("T40", (24,)), ("RTX 2050", (4,)), ("RTX 2060", (6, 12)),
+        ("T4", (16,)), ("T4G", (16,)), ("T10", (16,)), ("T40", (24,)), ("RTX 2060", (6, 12)),
         ("RTX 2060 SUPER", (8,)), ("RTX 2070", (8,)), ("RTX 2070 SUPER", (8,)), ("RTX 2080", (8,)), ("RTX 2080 SUPER", (8,)),
         ("RTX 2080 Ti", (11,)), ("Titan RTX", (24,)), ("Quadro RTX 3000", (6,)), ("Quadro RTX 4000", (8,)), ("Quadro RTX 5000", (16,)),
         ("Quadro RTX 6000", (24,)), ("Quadro RTX 8000", (48,)), ("T1000", (4, 8)), ("T600", (4,)), ("T400", (2, 4)), ("T500", (2, 4)),
@@ -66,8 +69,9 @@ GENERATIONS: tuple[Generation, ...] = (
         ("PG509-210", (80,)),
     )),
     ("cuda", (8, 6), "ampere", (
-        ("A10", (24,)), ("A10G", (24,)), ("A10M", (24,)), ("A16", (16,)), ("A2", (16,)), ("A40", (48,)), ("RTX 3050", (6, 8)),
-        ("RTX 3050 Ti", (4,)), ("RTX 3060", (8, 12)), ("RTX 3060 Ti", (8,)), ("RTX 3070", (8,)), ("RTX 3070 Ti", (8,)),
+        ("A10", (24,)), ("A10G", (24,)), ("A10M", (24,)), ("A16", (16,)), ("A2", (16,)), ("A40", (48,)), ("RTX 2050", (4,)),
+        ("RTX 3050", (6, 8)), ("RTX 3050 Ti", (4,)), ("RTX 3060", (8, 12)), ("RTX 3060 Ti", (8,)), ("RTX 3070", (8,)),
+        ("RTX 3070 Ti", (8,)),
         ("RTX 3080", (10, 12)), ("RTX 3080 Ti", (12,)), ("RTX 3090", (24,)), ("RTX 3090 Ti", (24,)), ("RTX A400", (4,)),
         ("RTX A1000", (4, 6, 8)), ("RTX A2000", (6, 8, 12)), ("RTX A3000", (6, 12)), ("RTX A4000", (16,)), ("RTX A4500", (20,)),
         ("RTX A5000", (24,)), ("RTX A5500", (24,)), ("RTX A6000", (48,)), ("RTX A500", (4,)), ("MX570", (2, 4)),
@@ -94,7 +98,7 @@ GENERATIONS: tuple[Generation, ...] = (
         ("B300", (270, 288)), ("GB300", (279, 288)),
     )),
     ("cuda", (11, 0), "blackwell", (
-        ("Jetson AGX Thor", (128,)), ("Jetson Thor", (128,)),
+        ("Jetson AGX Thor", (128,)), ("Jetson Thor", (128,)), ("Jetson T5000", (128,)), ("Jetson T4000", (64,)),
     )),
     ("cuda", (12, 0), "blackwell", (
         ("RTX 5050", (8,)), ("RTX 5060", (8,)), ("RTX 5060 Ti", (8, 16)), ("RTX 5070", (12,)), ("RTX 5070 Ti", (16,)),
@@ -171,7 +175,10 @@ GENERATIONS: tuple[Generation, ...] = (
         ("Arc B570", (10,)), ("Arc B580", (12,)), ("Arc Pro B50", (16,)), ("Arc Pro B60", (24,)), ("Arc 140V", ()), ("Arc 130V", ()),
     )),
     ("xpu", None, "xe-lpg", (
-        ("Arc 140T", ()), ("Meteor Lake", ()), ("Iris Xe", ()),
+        ("Arc 140T", ()), ("Meteor Lake", ()),
+    )),
+    ("xpu", None, "xe-lp", (
+        ("Iris Xe", ()),
     )),
     ("npu", None, "ascend-310p", (
         ("Ascend 310P", (24,)), ("Ascend 310P3", (24,)), ("Atlas 300I Duo", (48, 96)),

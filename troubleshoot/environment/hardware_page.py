@@ -33,6 +33,9 @@ Generated from `troubleshoot/environment/gpus.py` and `troubleshoot/environment/
 - **?**: no source was found.
 
 What is said here comes from the documents linked at each statement; this project did not measure it unless a verification record says so.
+Each link was opened in November 2026 and compared with the statement, except those marked *not opened* or *in part*: they are listed
+below the table with what was read instead. Memory sizes, and the chips of cards that the vendors' lists leave out, stand here without
+a link.
 """
 
 
@@ -72,6 +75,11 @@ def _statements() -> Iterator[str]:
     for kind, architectures, dtypes, operations, state, note, source in dtype_rules.OTHERS:
         yield _row(f"{kind} {', '.join(architectures)}".strip(), dtypes, operations, state, note, source)
     yield ""
+    yield "Sources that were not read, or not as a whole:"
+    yield ""
+    for source, how in dtype_rules.UNREAD.items():
+        yield f"- <{source}>: {how}."
+    yield ""
     yield "Known defects:"
     yield ""
     for names, dtype, operation, text, source in dtype_rules.CAVEATS:
@@ -87,7 +95,13 @@ def _span(low: tuple[int, int], high: tuple[int, int]) -> str:
 
 def _row(device: str, dtypes: Iterable[str], operations: tuple[str, ...], state: str, note: str, source: str) -> str:
     of = "all" if operations == dtype_rules.OPERATIONS else ", ".join(operations)
-    return f"| {device} | {', '.join(dtypes)} | {of} | {state} | {note} | [source]({source}) |"
+    return f"| {device} | {', '.join(dtypes)} | {of} | {state} | {note} | [source]({source}){_mark(source)} |"
+
+
+def _mark(source: str) -> str:
+    """Return what a reader must know of a source that was not read as a whole."""
+    how = dtype_rules.UNREAD.get(source)
+    return "" if how is None else " (in part)" if how.startswith("opened in part") else " (not opened)"
 
 
 def _names() -> Iterator[str]:
