@@ -29,7 +29,7 @@ OPEN_FAMILY = 0.79
 OPEN_SHARE = 0.12
 
 #: Log-odds of an entry by where its pattern was found.
-_WHERE = {"message": 1.9, "traceback": 1.2, "loose": 1.1, "symptom": 0.4}
+_WHERE = {"message": 1.9, "cut": 0.6, "similar": -0.6, "traceback": 1.2, "loose": 1.1, "symptom": 0.4}
 _FRAMES, _NO_FRAMES = 1.0, -0.6
 _MODEL = 1.0
 _AFFECTED, _AFFECTED_UNKNOWN = 0.7, -0.2

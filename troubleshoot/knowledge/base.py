@@ -18,6 +18,10 @@ _INDEX = msgspec.json.Decoder(Index)
 _ENTRY = msgspec.json.Decoder(Entry)
 
 
+#: Templates that a message is compared with.
+_MOST_SIMILAR = 40
+
+
 class KnowledgeBase:
     """Known issues, the taxonomy with its general advice, and what is out of scope. Immutable; safe to share between threads."""
 
@@ -106,6 +110,18 @@ class KnowledgeBase:
         for word in words & self._key_words:
             found.update(keys[word])
         return sorted(number for number in found if words.issuperset(needs[number]))
+
+    @cached_property
+    def _recall(self) -> dict[str, list[int]]:
+        return msgspec.json.decode(self._line(self.index.recall), type=dict[str, list[int]])
+
+    def similar_templates(self, words: set[str]) -> list[int]:
+        """Return the numbers of the templates that share a rare word with a message, those that share more of them first."""
+        counts: dict[int, int] = {}
+        for word in words & self._recall.keys():
+            for number in self._recall[word]:
+                counts[number] = counts.get(number, 0) + 1
+        return sorted(counts, key=lambda number: (-counts[number], number))[:_MOST_SIMILAR]
 
     @cached_property
     def _key_words(self) -> frozenset[str]:

@@ -34,6 +34,7 @@ def compile_base(collected: Collected, stamps: list[list[object]]) -> bytes:
     scope = add(list(collected.out_of_scope.values()))
     patterns = _patterns(collected, warnings)
     keys, always, needs = _keys(patterns)
+    recall = add(_recall(patterns))
     body = b"".join(lines)
     index = Index(
         format=FORMAT,
@@ -43,6 +44,7 @@ def compile_base(collected: Collected, stamps: list[list[object]]) -> bytes:
         always=always,
         patterns=patterns,
         needs=needs,
+        recall=recall,
         ids=ids,
         aliases={alias: id_ for id_, entry in collected.entries.items() for alias in entry.aliases},
         causes=causes,
@@ -94,6 +96,25 @@ def _keys(patterns: list[tuple[str, str, list[str]]]) -> tuple[dict[str, list[in
         for word in best:
             keys.setdefault(word, []).append(index)
     return keys, always, needs
+
+
+#: Rare words of a template by which a resembling message is found.
+_RECALL_WORDS = 4
+
+
+def _recall(patterns: list[tuple[str, str, list[str]]]) -> dict[str, list[int]]:
+    """File every template under its rarest literal words: a message that was cut or retyped still has one of them."""
+    words = {
+        number: {word for group in key_words(parse_template(text)) for word in group}
+        for number, (kind, text, _) in enumerate(patterns)
+        if kind == "t"
+    }
+    frequency = Counter(word for one in words.values() for word in one)
+    filed: dict[str, list[int]] = {}
+    for number, one in words.items():
+        for word in sorted(one, key=lambda word: (frequency[word], word))[:_RECALL_WORDS]:
+            filed.setdefault(word, []).append(number)
+    return filed
 
 
 def _grams(patterns: list[tuple[str, str, list[str]]]) -> dict[str, list[int]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import msgspec
 
 #: Raised whenever the layout changes, so that an older cache is not read.
-FORMAT = 6
+FORMAT = 7
 
 #: Length of the pieces that index the templates for text without blanks.
 GRAM = 8
@@ -23,7 +23,7 @@ class Index(msgspec.Struct, frozen=True):
 
     ``keys`` leads from a word to patterns that cannot match without it (or one of its alternatives); ``grams`` does the same with
     pieces of GRAM characters for text without blanks; ``always`` lists patterns that have no word; ``needs`` are the words that a text must
-    have all of. ``ids``, ``causes`` and ``scope``
+    have all of. ``recall`` is the place of the index by which resembling messages are found. ``ids``, ``causes`` and ``scope``
     are (offset, length) of lines, offsets counting from the end of the first line.
     """
 
@@ -34,6 +34,7 @@ class Index(msgspec.Struct, frozen=True):
     always: list[int]
     patterns: list[tuple[str, str, list[str]]]
     needs: list[list[str]]
+    recall: tuple[int, int]
     ids: dict[str, tuple[int, int]]
     aliases: dict[str, str]
     causes: tuple[int, int]

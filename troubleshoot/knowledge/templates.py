@@ -338,6 +338,25 @@ def literal_length(nodes: tuple[Node, ...]) -> int:
 
 
 @lru_cache(maxsize=4096)
+def literal_text(text: str) -> str:
+    """Return a template's text in small letters with its holes left out: what a message is compared with."""
+    return " ".join(_literals(parse_template(text)).split())
+
+
+def _literals(nodes: tuple[Node, ...]) -> str:
+    parts: list[str] = []
+    for node in nodes:
+        if isinstance(node, Literal):
+            parts.append(_collapse(node.text))
+        elif isinstance(node, Choice):
+            parts.append(_literals(node.branches[0]))
+        else:
+            # Holes and optional tails: a message may have anything there.
+            parts.append(" ")
+    return "".join(parts)
+
+
+@lru_cache(maxsize=4096)
 def template_length(text: str) -> int:
     """Return :func:`literal_length` of a template's text."""
     return literal_length(parse_template(text))

@@ -24,7 +24,8 @@ from troubleshoot.result import EvidenceItem
 class Candidate(msgspec.Struct, frozen=True, dict=True, eq=False):
     """An entry held against one failure (None: against the whole report).
 
-    ``where`` is "message" (in the failure's message), "traceback" (elsewhere in it), "loose" (a line outside failures) or "symptom".
+    ``where`` is "message" (in the failure's message), "traceback" (elsewhere in it), "loose" (a line outside failures),
+    "cut" (the failure's message is the pattern's beginning), "similar" (it resembles the pattern) or "symptom".
     ``literal`` is how much literal text its pattern has: the longer, the more the message alone says. The outcomes are those of the entry's
     parts; the conditions' ones are in the order of the entry, and empty for an entry that is refuted by its frames
     or releases, or that nothing identifies: an entry about a model or a place, of which neither is in the report.
@@ -92,7 +93,9 @@ class Candidate(msgspec.Struct, frozen=True, dict=True, eq=False):
     @cached_property
     def evidence(self) -> tuple[EvidenceItem, ...]:
         """What supports, refutes, and is unknown, for showing."""
-        items = [EvidenceItem("supports", "symptom" if self.where == "symptom" else "message", self.hit.text, self.hit.line)]
+        items = [
+            EvidenceItem("supports", self.where if self.where in ("symptom", "similar", "cut") else "message", self.hit.text, self.hit.line)
+        ]
         known = [("frames", self.frames), ("model", self.model), ("version", self.affected)]
         known += [("fact", outcome) for outcome in (*self.required, *self.supporting) if outcome.state]
         items += [EvidenceItem("supports", kind, outcome.text, outcome.line) for kind, outcome in known if outcome.state]
@@ -197,6 +200,14 @@ def find_candidates(search: Search, facts: Facts, before: Matches | None = None,
                     scoped.setdefault(place, []).append((hit, owner.removeprefix(SCOPE_OWNER)))
             else:
                 grouped.setdefault((owner, place), []).append((hit, where))
+    for hit, cut in search.recalled:
+        place, _ = _place(hit.line, report.failures)
+        for owner in base.index.patterns[hit.pattern][2]:
+            if owner.startswith(SCOPE_OWNER):
+                if place is not None:
+                    scoped.setdefault(place, []).append((hit, owner.removeprefix(SCOPE_OWNER)))
+            else:
+                grouped.setdefault((owner, place), []).append((hit, "cut" if cut else "similar"))
     candidates = [_hold(base.entry(owner), place, one, facts, search) for (owner, place), one in grouped.items()]
     return Matches(tuple(candidates), _scope(report, scoped, candidates, base))
 
@@ -214,7 +225,7 @@ def _place(line: int, failures: tuple[Failure, ...]) -> tuple[int | None, str]:
     return None, "loose"
 
 
-_RANK = {"message": 0, "traceback": 1, "loose": 2, "symptom": 3}
+_RANK = {"message": 0, "cut": 1, "similar": 2, "traceback": 3, "loose": 4, "symptom": 5}
 
 
 def _hold(

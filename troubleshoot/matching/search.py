@@ -128,12 +128,28 @@ class Search:
         candidates = base.candidates(self.text.words)
         patterns = base.index.patterns
         self.hits = _search_templates(self.text, base, [number for number in candidates if patterns[number][0] == "t"])
+        #: patterns that a message only resembles
+        self.recalled: list[tuple[Hit, bool]] = []
+        self._recall()
         for number in candidates:
             kind, phrase, _ = patterns[number]
             if kind == "p":
                 sentence = self.said(phrase)
                 if sentence is not None:
                     self.hits.append(Hit(number, sentence.line, (), sentence.text))
+
+    def _recall(self) -> None:
+        """Look for resembling templates where the first failure's message fits none and its class does not put it out of scope."""
+        failure = self.report.cause
+        if failure is None or failure.root.name in self.base.index.scope_exceptions:
+            return
+        lines = range(failure.root.line, failure.root.last_line + 1)
+        if any(hit.line in lines for hit in self.hits):
+            return
+        from troubleshoot.matching.recall import recall
+
+        for number, cut in recall(failure.root, self.base):
+            self.recalled.append((Hit(number, failure.root.line, (), failure.root.message.splitlines()[0]), cut))
 
     def reads(self, entry: Entry) -> frozenset[str]:
         """Return the facts that an entry's answer depends on."""
