@@ -12,10 +12,12 @@ KNOWN = 'raise RuntimeError("expected scalar type Float but found Half")'
 TITLE = "torch/expected-scalar-type"
 
 
-def run(code: str, *, flags: tuple[str, ...] = (), timeout: float = 60, **environment: str) -> subprocess.CompletedProcess[str]:
+def run(
+    code: str, *, flags: tuple[str, ...] = (), timeout: float = 60, cwd: Path | None = None, **environment: str
+) -> subprocess.CompletedProcess[str]:
     """Run a program text in a process of its own."""
     known = {**os.environ, "PYTHONHASHSEED": "0", **environment}
-    return subprocess.run([sys.executable, *flags, "-c", code], capture_output=True, text=True, timeout=timeout, env=known)
+    return subprocess.run([sys.executable, *flags, "-c", code], capture_output=True, text=True, timeout=timeout, env=known, cwd=cwd)
 
 
 def run_file(path: Path, *arguments: str, prefix: tuple[str, ...] = (), **options: object) -> subprocess.CompletedProcess[bytes]:

@@ -55,8 +55,8 @@ class guard:  # noqa: N801  (used as a statement: `with troubleshoot.guard():`)
 def _report_quietly(value: BaseException, now: Options) -> Diagnosis | None:
     try:
         return report(value, now)
-    except KeyboardInterrupt:
-        # The exception that is on its way matters more than the rest of its report.
+    except (Exception, KeyboardInterrupt):
+        # The exception that is on its way matters more than the rest of its report; at the end of the stack not even a call is certain.
         return None
 
 

@@ -47,7 +47,7 @@ def install(
 ) -> None:
     """Diagnose what nobody catches: in the main program, in threads, in asyncio callbacks and tasks, and what Python cannot raise.
 
-    ``output`` is "stderr", a path, a logger or a function that gets the Diagnosis; see :func:`troubleshoot.handlers.options.options`. A second
+    ``output`` is "stderr", a path, a logger or a function that gets the Diagnosis (:func:`troubleshoot.handlers.options.options`). A second
     call changes the options and installs nothing twice.
 
     Raises:
