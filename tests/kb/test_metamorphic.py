@@ -11,7 +11,9 @@ from functools import cache
 import pytest
 from shipped import BASE, EXAMPLES, POSITIVE, answer, ask, entry_of, releases, values
 
+from troubleshoot.curation.checked import walk
 from troubleshoot.curation.condition_checks import VALUES
+from troubleshoot.fixes import actions
 from troubleshoot.fixes.select import fixes_of
 from troubleshoot.knowledge.schema import Condition, Fix
 from troubleshoot.knowledge.templates import Choice, Hole, Literal, Node, Optional_, parse_template
@@ -179,6 +181,12 @@ def on_devices(issue: str) -> tuple[tuple[str, IssueDiagnosis], ...]:
     )
 
 
+def hardware_only(fix: Fix) -> bool:
+    """Tell whether a fix depends on the device alone: on no release and no other fact."""
+    facts = {part.fact for part in walk((*fix.when, *fix.unless)) if not (part.any or part.all or part.none)}
+    return facts <= DEVICES["T4"].keys() and actions.kind_of(fix.action) in ("patch", "edit", "setting", "advice")
+
+
 def written(one: IssueDiagnosis) -> dict[str, Fix]:
     """Return the fixes of a diagnosis as the base writes them, in its order."""
     return {fix.id: fix for fix in fixes_of(entry_of(one.issue), one.cause, BASE)}
@@ -215,6 +223,8 @@ def test_fixes_follow_the_device(issue: str) -> None:
                 wrong.append(f"{device}: {fix.id} does not simply fit, though bfloat16 is native")
             elif fix.kind == "use-fp16" and not fix.when and advice.fits is not True:
                 wrong.append(f"{device}: {fix.id} does not fit")
+            elif advice.fits is False and hardware_only(fix):
+                wrong.append(f"{device}: {fix.id} does not fit, though nothing speaks against it")
             if advice.fits and not late:
                 plain.append(places[fix.id])
         fitting = [advice for advice in one.fixes if advice.fits]
