@@ -115,6 +115,16 @@ def prepare(wanted: Mapping[str, str], stop: Stop, *, say: Callable[[str], None]
     return Interpreter(str(_python(folder)), isolated=True)
 
 
+def discard(wanted: Mapping[str, str]) -> None:
+    """Remove a kept environment."""
+    remove(cache_root() / _key(wanted, torch_closure()))
+
+
+def kept(wanted: Mapping[str, str]) -> bool:
+    """Tell whether an environment is there already."""
+    return (cache_root() / _key(wanted, torch_closure()) / _DONE).is_file()
+
+
 def installed(interpreter: Interpreter) -> dict[str, str]:
     """Return the versions that pip put into an isolated environment, by name."""
     record = Path(interpreter.python).parent.parent.parent / _DONE

@@ -371,6 +371,52 @@ def _result(
     )  # fmt: skip
 
 
+def reproduce(
+    issue: str,
+    releases: Mapping[str, str],
+    *,
+    case: str | None = None,
+    device: str = "cpu",
+    timeout: float | None = None,
+    kb: KnowledgeBase | None = None,
+    progress: Progress = _silent,
+) -> tuple[RunResult, Mapping[str, object]]:
+    """Run an issue's program with pinned releases, affected or not, and return how it ended and in which environment.
+
+    Raises:
+        UnknownIssueError: no entry has this id.
+        InputError: the entry has no such case.
+    """
+    base = kb if kb is not None else load_kb()
+    entry = base.entry(issue)
+    chosen = _case(entry, case)
+    with stoppable() as stop, workspace() as folder:
+        bench = _Bench(entry, chosen, device, folder, base, stop, timeout, True, dict(releases), progress)
+        return _reproduced(bench)
+    raise AssertionError("unreachable")
+
+
+def _reproduced(bench: _Bench) -> tuple[RunResult, Mapping[str, object]]:
+    local = local_environment()
+    try:
+        interpreter = isolated.prepare(bench.installs, bench.stop, say=lambda text: bench.progress(text, 0, 1))
+    except isolated.IsolationError as error:
+        return RunResult("cannot-run", error=str(error)), {}
+    bench.progress("computing the reference", 0, 2)
+    dtypes = (bench.dtype,)
+    reference = run_job(bench.job("reference", dtypes=dtypes), bench.case, interpreter, bench.stop, timeout=bench.timeout)
+    environment = _environment(reference, local, bench)
+    told = _describe(reference, environment, bench)
+    if reference.outcome != "ok":
+        return RunResult("cannot-run", error=f"the reference failed: {reference.error}"), told
+    lacks = requirements.misses(bench.case, environment)
+    if lacks is not None:
+        return RunResult("cannot-run", error=lacks), told
+    bench.progress("reproducing", 1, 2)
+    job = bench.job("before", tolerance=tolerances(reference)[bench.dtype])
+    return run_job(job, bench.case, interpreter, bench.stop, timeout=bench.timeout), told
+
+
 def verify_diagnosis(diagnosis: Diagnosis, **options: object) -> Verification | None:
     """Verify the first issue of a diagnosis that has a case, with the options of :func:`verify`; None where none has one."""
     for one in diagnosis.diagnoses:
