@@ -188,17 +188,17 @@ def test_sigterm_from_a_launcher_waits_for_the_report(tmp_path: Path) -> None:
 def test_an_exception_whose_text_raises_or_hangs() -> None:
     """The guard gives up in time and lets the exception through."""
 
-    class Hanging(RuntimeError):
+    class HangingError(RuntimeError):
         def __str__(self) -> str:
             time.sleep(30)
             return ""
 
-    class Raising(RuntimeError):
+    class RaisingError(RuntimeError):
         def __str__(self) -> str:
             raise SystemError
 
     started = time.monotonic()
-    for kind in (Hanging, Raising):
+    for kind in (HangingError, RaisingError):
         with pytest.raises(kind), troubleshoot.guard(timeout=0.5):
             raise kind
     assert time.monotonic() - started < 25
@@ -228,7 +228,8 @@ def test_exception_groups() -> None:
 def test_fork() -> None:
     """A child that was forked after ``install()`` reports its own failure, and its parent goes on."""
     code = (
-        "import os, sys\nif os.fork() == 0:\n    " + KNOWN + "\nstatus = os.wait()[1]\nprint(os.waitstatus_to_exitcode(status))\nsys.stdout.flush()"
+        "import os, sys\nif os.fork() == 0:\n    " + KNOWN + "\n"
+        "status = os.wait()[1]\nprint(os.waitstatus_to_exitcode(status))\nsys.stdout.flush()"
     )
     plain, installed = run(code), run(INSTALL + code)
     assert plain.stdout == installed.stdout == "1\n"

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from troubleshoot.commands import program
 from troubleshoot.commands.plain import PlainCommand, PlainGroup
 
 FORMATS = ("text", "markdown", "json", "html")
@@ -235,6 +236,9 @@ def env(
     from troubleshoot.commands.env import run
 
     return run(deep=deep, python=python, format=format, language=lang, one_liner=one_liner, redact=redact, output=output, color=color)
+
+
+app.command(cls=PlainCommand, context_settings=program.CONTEXT, epilog=_examples(*program.EXAMPLES, after=program.AFTER))(program.run)
 
 
 @app.command(
