@@ -1,0 +1,115 @@
+"""Running a program as python does, with a diagnosis after its traceback.
+
+The program runs in this process as ``__main__``: the same argv, path, streams and exit status. Only frames of ours are taken out of its
+traceback.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from types import ModuleType, TracebackType
+from typing import Any
+
+from troubleshoot.errors import InputError
+from troubleshoot.handlers.options import Options
+
+
+def run_program(target: str, arguments: Sequence[str], options: Options, *, module: bool = False) -> int:
+    """Run a script, or a module with ``module``, with its arguments, and return the exit status.
+
+    Raises:
+        InputError: there is no such script.
+        SystemExit: the program's own.
+        KeyboardInterrupt: the program was interrupted; its traceback has been printed, what is left is the end by SIGINT.
+    """
+    from troubleshoot.handlers import hooks
+
+    source = b"" if module else _source(target)
+    hooks.install(options.output, language=options.language, kb=options.kb, redact=options.redact)
+    sys.argv[:] = [target, *arguments]
+    try:
+        if module:
+            _run_module(target)
+        else:
+            _run_script(os.path.abspath(target), source)  # noqa: PTH100  (pathlib would be one import more than python makes)
+    except SystemExit:
+        raise
+    except BaseException as error:
+        traceback = _without_ours(error.__traceback__)
+        sys.excepthook(type(error), error.with_traceback(traceback), traceback)
+        if isinstance(error, KeyboardInterrupt):
+            sys.excepthook = _silent
+            raise
+    else:
+        return 0
+    return 1
+
+
+def _silent(*_: object) -> None:
+    """Stand in for an excepthook that has done its work."""
+
+
+def _source(path: str) -> bytes | None:
+    """Return a script's source, None for a folder or an archive with ``__main__``. Raises InputError."""
+    if os.path.isdir(path):  # noqa: PTH112
+        return None
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123
+            source = file.read()
+    except OSError as error:
+        raise InputError(f"cannot run {path}: {error.strerror or error}") from error
+    return None if source[:4] == b"PK\x03\x04" else source
+
+
+def _run_script(path: str, source: bytes | None) -> None:
+    import builtins
+
+    if source is None:
+        import runpy
+
+        _first_path(path)
+        runpy.run_path(path, run_name="__main__")
+        return
+    main = ModuleType("__main__")
+    # As python does: https://docs.python.org/3/library/__main__.html
+    main.__dict__.update(__file__=path, __builtins__=builtins, __annotations__={}, __cached__=None, __loader__=_loader(path))
+    _first_path(os.path.dirname(os.path.realpath(path)))  # noqa: PTH120
+    sys.modules["__main__"] = main
+    exec(compile(source, path, "exec", dont_inherit=True), main.__dict__)
+
+
+def _loader(path: str) -> Any:
+    from importlib.machinery import SourceFileLoader
+
+    return SourceFileLoader("__main__", path)
+
+
+def _run_module(name: str) -> None:
+    import runpy
+
+    _first_path(os.getcwd())  # noqa: PTH109
+    runpy.run_module(name, run_name="__main__", alter_sys=True)
+
+
+def _first_path(folder: str) -> None:
+    """Put the folder first that python would: in place of the one that this command's own start put there."""
+    if getattr(sys.flags, "safe_path", False):
+        return
+    own = os.path.dirname(os.path.abspath(sys.executable))  # noqa: PTH100,PTH120
+    if sys.path and sys.path[0] in ("", own, os.getcwd()):  # noqa: PTH109
+        sys.path[0] = folder
+    else:
+        sys.path.insert(0, folder)
+
+
+def _without_ours(traceback: TracebackType | None) -> TracebackType | None:
+    """Return a traceback from the program's first frame on."""
+    folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100,PTH120
+    while traceback is not None:
+        file = traceback.tb_frame.f_code.co_filename
+        if not (file.startswith(folder) or file == "<frozen runpy>" or os.path.basename(file) == "runpy.py"):  # noqa: PTH119
+            return traceback
+        traceback = traceback.tb_next
+    return None
