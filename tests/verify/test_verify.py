@@ -201,6 +201,31 @@ def test_text_says_that_no_gpu_was_used(linear: Verification) -> None:
 
 
 @pytest.mark.torch
+def test_the_page_is_whole_and_escaped(linear: Verification) -> None:
+    """The HTML page shows the fixes and the traceback, needs nothing from elsewhere, and is well formed whatever a message holds."""
+    from dataclasses import replace
+    from html.parser import HTMLParser
+
+    from troubleshoot.verify.html import render_html
+
+    page = render_html([replace(linear, before=replace(linear.before, error="<script>alert(1)</script>"))])
+    assert "<script>" not in page and "http" not in page
+    assert "cast-inputs" in page and "<svg" in page and "Traceback" in page
+    opened: list[str] = []
+
+    class Balanced(HTMLParser):
+        def handle_starttag(self, tag: str, attrs: object) -> None:
+            if tag not in ("meta", "br", "rect"):
+                opened.append(tag)
+
+        def handle_endtag(self, tag: str) -> None:
+            assert tag == "rect" or opened.pop() == tag
+
+    Balanced().feed(page)
+    assert opened == []
+
+
+@pytest.mark.torch
 def test_records_are_kept_by_device_and_versions(linear: Verification, tmp_path: Path) -> None:
     """The same run twice is one record; what was seen is read back by issue and fix."""
     folder = tmp_path / "records"

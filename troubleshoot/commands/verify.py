@@ -35,7 +35,7 @@ def run(
     """Verify one issue, those of a cause, or all. Return 0 where all is as the knowledge base says, 1 where not, 2 where it cannot run
     here.
     """
-    format = process.check_format(format, ("text", "json"))
+    format = process.check_format(format, ("text", "json", "html"))
     if sum((issue is not None, all_, cause is not None)) != 1:
         raise InputError("name one issue, or --cause CODE, or --all. Those with a case: troubleshoot kb list --format json")
     limit = _seconds(timeout)
@@ -106,6 +106,10 @@ def _rendered(results: Sequence[Verification], format: str, *, single: bool, wid
     if format == "json":
         data = [one.to_dict() for one in results]
         return json.dumps(data[0] if single else data, ensure_ascii=False, indent=2) + "\n"
+    if format == "html":
+        from troubleshoot.verify.html import render_html
+
+        return render_html(results)
     from troubleshoot.verify.text import render_summary, render_verification
 
     return render_verification(results[0], width=width) if single else render_summary(results)
