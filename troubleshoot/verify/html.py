@@ -89,7 +89,8 @@ def _chart(fixes: Sequence[FixOutcome]) -> str:
         top = 30 * number
         rows.append(
             f'<text x="0" y="{top + 18}">{escape(fix.id)}</text><rect class="{fix.outcome}" x="220" y="{top + 5}" '
-            f'width="{2 + 420 * share:.0f}" height="18" fill="currentColor"/><text x="{228 + 420 * share:.0f}" y="{top + 18}">{error:.2g}</text>'
+            f'width="{2 + 420 * share:.0f}" height="18" fill="currentColor"/>'
+            f'<text x="{228 + 420 * share:.0f}" y="{top + 18}">{error:.2g}</text>'
         )
     height = 30 * len(shown)
     return (
