@@ -1,0 +1,59 @@
+"""Messages that were cut or retyped: recalled by likeness, as suggestions."""
+
+from __future__ import annotations
+
+import pytest
+
+from troubleshoot import diagnose, load_kb
+from troubleshoot.matching.recall import recall
+from troubleshoot.report.model import RaisedException
+
+
+def recalled(message: str) -> list[tuple[str, bool]]:
+    """Return the templates that a message resembles, and whether it is their beginning."""
+    base = load_kb()
+    found = recall(RaisedException("RuntimeError", message, (), 1, 1), base)
+    return [(base.index.patterns[number][1], cut) for number, cut in found]
+
+
+def test_a_cut_message_is_its_templates_beginning() -> None:
+    """A paste that ends in the middle of the message."""
+    found = recalled("Cannot convert a MPS Tensor to float64 dtype as the MPS framework")
+    assert found
+    assert found[0][1] is True
+    assert "MPS" in found[0][0]
+
+
+def test_a_cut_message_is_diagnosed() -> None:
+    """It says nearly as much as the whole."""
+    diagnosis = diagnose("TypeError: Cannot convert a MPS Tensor to float64 dtype as the MPS framework", environment="report")
+    assert diagnosis.first is not None
+    assert diagnosis.verdict == "likely"
+    assert diagnosis.first.issue == "mps/float64"
+    assert diagnosis.first.evidence[0].kind == "cut"
+
+
+def test_a_retyped_message_is_recalled_and_not_enough() -> None:
+    """A typing error or two: a suggestion needs other evidence."""
+    found = recalled("attemping to unscale fp16 gradiants, sorry")
+    assert [cut for _, cut in found] in ([], [False])
+    diagnosis = diagnose("ValueError: Atempting to unscale FP16 gradiets", environment="report")
+    assert diagnosis.verdict == "unknown" or diagnosis.first.confidence < 0.8  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "too short",
+        "the quux of this frobnicator has gone to the moon and will not return before the next full one",
+        "our scheduler lost the lease of worker seventeen while half of the floats were in flight",
+    ],
+)
+def test_other_messages_resemble_nothing(message: str) -> None:
+    """Likeness is measured in order, over a good part of the message."""
+    assert recalled(message) == []
+
+
+def test_order_matters() -> None:
+    """The reverse of a message is not the message."""
+    assert recalled("found Half but type scalar expected Float was not what I wanted") == []

@@ -1,0 +1,99 @@
+"""Fixes: the library at fault, prices, commands for the installer in use."""
+
+from __future__ import annotations
+
+import pytest
+
+from troubleshoot import diagnose
+from troubleshoot.fixes.actions import code, command, problems
+from troubleshoot.fixes.price import parameter_count
+
+MISMATCH = "RuntimeError: mat1 and mat2 must have the same dtype, but got Float and Half\n"
+TORCH = '  File "/x/site-packages/torch/nn/modules/linear.py", line 125, in forward\n    return F.linear(input, self.weight, self.bias)\n'
+
+
+def upgrades(frames: str) -> list[str | None]:
+    """Return the commands of the upgrades offered for a mismatch below these frames."""
+    text = f'Traceback (most recent call last):\n  File "run.py", line 1, in <module>\n    go()\n{frames}{TORCH}{MISMATCH}'
+    first = diagnose(text, environment="report").first
+    assert first is not None
+    return [fix.command for fix in first.recommended if fix.kind == "upgrade"]
+
+
+def test_the_library_in_whose_code_it_fails_is_named() -> None:
+    """The deepest frame above torch is the library's."""
+    library = '  File "/x/site-packages/diffusers/models/transformers/some_model.py", line 7, in forward\n    x = self.proj(x)\n'
+    assert upgrades(library) == ["pip install --upgrade diffusers"]
+
+
+def test_no_library_is_blamed_for_the_users_own_code() -> None:
+    """The user's own module called torch."""
+    assert upgrades('  File "/home/me/project/model.py", line 7, in forward\n    x = self.proj(x)\n') == []
+
+
+def test_a_checkout_is_not_upgraded_with_pip() -> None:
+    """A package that does not lie in site-packages did not come from the index."""
+    assert upgrades('  File "/home/me/diffusers/src/diffusers/models/some_model.py", line 7, in forward\n    x = self.proj(x)\n') == []
+
+
+@pytest.mark.parametrize(
+    ("action", "installer", "shown"),
+    [
+        ({"upgrade": "transformers", "to": "4.50.3"}, "pip", "pip install 'transformers==4.50.3'"),
+        ({"upgrade": "transformers", "to": "4.50.3"}, "uv", "uv pip install 'transformers==4.50.3'"),
+        ({"upgrade": "transformers", "to": "4.50.3"}, "conda", "conda install 'transformers=4.50.3'"),
+        ({"uninstall": "apex"}, "pip", "pip uninstall apex"),
+        ({"install": "accelerate"}, "pip", "pip install accelerate"),
+        ({"upgrade": "peft"}, "pip", "pip install --upgrade peft"),
+        ({"setting": "--no-half-vae"}, "pip", None),
+    ],
+)
+def test_commands_are_those_of_the_installer(action: dict[str, str], installer: str, shown: str | None) -> None:
+    """pip, uv and conda write versions differently."""
+    assert command(action, installer) == shown
+
+
+@pytest.mark.parametrize(
+    ("action", "shown"),
+    [
+        ({"patch": "cast_module", "module": "qformer", "dtype": "float32"}, "model.qformer.to(torch.float32)"),
+        ({"patch": "keep_fp32", "modules": ["ln_pre", "ln_post"]}, "model.ln_pre.float()\nmodel.ln_post.float()"),
+        ({"patch": "move_module", "module": "vpm", "device": "cuda", "dtype": "float16"}, "model.vpm.to('cuda', dtype=torch.float16)"),
+        ({"setting": "--no-half-vae"}, "--no-half-vae"),
+        ({"advice": "think"}, None),
+    ],
+)
+def test_patches_are_shown_as_python(action: dict[str, object], shown: str | None) -> None:
+    """What a user can paste."""
+    assert code(action) == shown
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        {},
+        {"upgrade": ""},
+        {"upgrade": "x", "setting": "y"},
+        {"patch": "nope"},
+        {"patch": "cast_module"},
+        {"downgrade": "x"},
+        {"setting": "x", "to": "1"},
+    ],
+)
+def test_malformed_actions_are_told(action: dict[str, object]) -> None:
+    """Exactly one action, with what it needs."""
+    assert problems(action)
+
+
+@pytest.mark.parametrize(
+    ("model", "count"),
+    [
+        ("Salesforce/blip2-opt-2.7b", (3.745e9, False)),
+        ("meta-llama/Llama-2-7b-hf", (7e9, True)),
+        ("Qwen/Qwen2.5-0.5B", (0.5e9, True)),
+        ("gpt2", None),
+    ],
+)
+def test_parameter_counts(model: str, count: tuple[float, bool] | None) -> None:
+    """From the name, except where it misleads."""
+    assert parameter_count(model) == count
