@@ -278,7 +278,7 @@ def verify(
     record: Annotated[
         str | None, typer.Option("--record", metavar="DIR", help="Also write it into this folder of records.", show_default=False)
     ] = None,
-    format: Annotated[str, typer.Option("--format", "-f", metavar="text|json", help="The form of the output.")] = "text",
+    format: Annotated[str, typer.Option("--format", "-f", metavar="text|json|html", help="The form of the output.")] = "text",
     kb: Overlays = None,
     output: Output = None,
 ) -> int:
@@ -392,6 +392,36 @@ def kb_score(
     from troubleshoot.commands.kb import run_score
 
     return run_score(folder, format=format, kb=kb or (), output=output)
+
+
+@kb_app.command(
+    "bisect",
+    cls=PlainCommand,
+    epilog=_examples(
+        "troubleshoot kb bisect transformers/blip2-query-tokens-fp32 --from 4.48 --to 4.51.3",
+        "troubleshoot kb bisect transformers/qwen2-vl-eager-fp16-wrong --from 4.50 --format json",
+        after="Exit status: 0 a border was found, 1 none, 2 an error in use.",
+    ),
+)
+def kb_bisect(
+    issue: Annotated[str, typer.Argument(metavar="ID", help="The id of an entry with a case.", autocompletion=_complete_issue)],
+    package: Annotated[
+        str | None, typer.Option("--package", metavar="P", help="The package whose releases to run.", show_default=False)
+    ] = None,
+    from_: Annotated[str | None, typer.Option("--from", metavar="V", help="The first release.", show_default=False)] = None,
+    to: Annotated[str | None, typer.Option("--to", metavar="V", help="The last release.", show_default=False)] = None,
+    case: Annotated[str | None, typer.Option("--case", metavar="NAME", help="One of the issue's cases.", show_default=False)] = None,
+    record: Annotated[
+        str | None, typer.Option("--record", metavar="DIR", help="Also write it into this folder of records.", show_default=False)
+    ] = None,
+    format: Annotated[str, typer.Option("--format", "-f", metavar="text|json", help="The form of the output.")] = "text",
+    kb: Overlays = None,
+    output: Output = None,
+) -> int:
+    """Measure which releases show an issue: run its case over them, in environments of their own, and find the borders."""
+    from troubleshoot.commands.bisect import run
+
+    return run(issue, case=case, package=package, low=from_, high=to, record=record, format=format, kb=kb or (), output=output)
 
 
 @kb_app.command(
