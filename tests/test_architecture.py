@@ -27,7 +27,7 @@ LAYERS = [
     {"diagnosis"},
     {"verify"},
     {"curation"},
-    {"watching"},
+    {"auditing", "watching"},
     {"render"},
     {"handlers"},
     {"commands"},

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from troubleshoot.version import __version__
 
 if TYPE_CHECKING:
+    from troubleshoot.auditing import audit, audit_checkpoint
     from troubleshoot.diagnosis import diagnose
     from troubleshoot.environment.model import Environment
     from troubleshoot.errors import InputError, KnowledgeError, TroubleshootError, UnknownIssueError
@@ -33,6 +34,8 @@ _HOMES = {
     "TroubleshootError": "errors",
     "UnknownIssueError": "errors",
     "apply": "verify.patches",
+    "audit": "auditing",
+    "audit_checkpoint": "auditing",
     "explain": "handlers.guards",
     "guard": "handlers.guards",
     "install": "handlers.hooks",
@@ -55,6 +58,8 @@ __all__ = [
     "UnknownIssueError",
     "__version__",
     "apply",
+    "audit",
+    "audit_checkpoint",
     "diagnose",
     "explain",
     "guard",

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from troubleshoot.commands import program
+from troubleshoot.commands import audit, program
 from troubleshoot.commands.plain import PlainCommand, PlainGroup
 
 FORMATS = ("text", "markdown", "json", "html")
@@ -304,6 +304,9 @@ def verify(
         kb=kb or (),
         output=output,
     )
+
+
+app.command(cls=PlainCommand, epilog=_examples(*audit.EXAMPLES, after=audit.AFTER))(audit.audit)
 
 
 @kb_app.command(
