@@ -65,7 +65,9 @@ def test_an_answer_replaces_what_the_report_says() -> None:
     assert [fact.value for fact in facts.get("dtype.requested")] == ["bfloat16"]
 
 
-@pytest.mark.parametrize(("text", "there"), [("It runs on a T4.", True), ("on my M2.", True), ("see l4.py", False), ("version A10.5", False)])
+@pytest.mark.parametrize(
+    ("text", "there"), [("It runs on a T4.", True), ("on my M2.", True), ("see l4.py", False), ("version A10.5", False)]
+)
 def test_a_gpu_may_end_a_sentence(text: str, there: bool) -> None:
     """A full stop is no part of a name, a point within one is."""
     assert bool(gpus(text)) is there
