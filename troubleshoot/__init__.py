@@ -86,3 +86,17 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """``%load_ext troubleshoot``: diagnose what cells raise."""
+    from troubleshoot.handlers.notebook import load
+
+    load(shell)
+
+
+def unload_ipython_extension(shell: Any) -> None:
+    """``%unload_ext troubleshoot``."""
+    from troubleshoot.handlers.notebook import unload
+
+    unload(shell)
