@@ -18,6 +18,7 @@ from troubleshoot.matching.dependencies import changed_facts, changes_environmen
 from troubleshoot.matching.releases import affected_texts
 from troubleshoot.questions import open_facts, questions, undecided_facts
 from troubleshoot.ranking import KNOWN, LIKELY, Hypothesis, rank
+from troubleshoot.records import seen_in
 from troubleshoot.report.model import Report
 from troubleshoot.result import Diagnosis, IssueDiagnosis, Question, Reason, Verdict
 from troubleshoot.summary import summarise
@@ -314,7 +315,7 @@ def _issue(hypothesis: Hypothesis, base: KnowledgeBase, language: str) -> IssueD
         affected=affected_texts(entry.affected),
         models=entry.models,
         evidence=hypothesis.candidate.evidence,
-        fixes=fixes_for(hypothesis, base, language=language),
+        fixes=fixes_for(hypothesis, base, language=language, seen=seen_in(base.roots)),
         references=tuple(one.url for one in entry.references),
         verify=f"troubleshoot verify {entry.id}" if entry.verify else None,
     )

@@ -119,6 +119,7 @@ def _program(
         "python train.py 2>&1 | troubleshoot diagnose",
         "troubleshoot diagnose error.txt --gpu V100-16GB --have transformers=4.50.1",
         "troubleshoot diagnose error.txt --answer package.apex=absent",
+        "troubleshoot diagnose error.txt --verify",
         "troubleshoot diagnose log.txt --env report --format markdown --redact -o report.md",
         after="Exit status: 0 a diagnosis, 1 none, 2 an error in use or input.",
     ),
@@ -159,6 +160,9 @@ def diagnose(
         list[str] | None,
         typer.Option("--have", metavar="PKG=VERSION", help="A version it ran with; may be repeated.", show_default=False),
     ] = None,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Then reproduce the first diagnosis here and try its fixes (as `troubleshoot verify` does).")
+    ] = False,
     redact: Redact = False,
     output: Output = None,
     color: Color = "auto",
@@ -182,6 +186,7 @@ def diagnose(
         answers=answer or (),
         gpu=gpu,
         have=have or (),
+        verify=verify,
         redact=redact,
         output=output,
         color=color,

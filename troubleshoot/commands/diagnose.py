@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from troubleshoot.environment.model import Environment
     from troubleshoot.knowledge import KnowledgeBase
     from troubleshoot.report.model import Report
+    from troubleshoot.result import Diagnosis
 
 
 def run(
@@ -30,6 +31,7 @@ def run(
     answers: Sequence[str],
     gpu: str | None,
     have: Sequence[str],
+    verify: bool,
     redact: bool,
     output: str | None,
     color: str,
@@ -50,8 +52,32 @@ def run(
 
     diagnosis = diagnose(source, environment=where, kb=base, language=spoken, answers=known or None, gpu=gpu, have=versions or None)
     text = render(diagnosis, format, color=colored, width=process.width(output), top=shown, redact=redact)
+    if verify:
+        text = _with_verification(text, diagnosis, format, process.width(output))
     process.write(text, output)
     return 1 if diagnosis.verdict == "unknown" else 0
+
+
+def _with_verification(text: str, diagnosis: Diagnosis, format: str, width: int) -> str:
+    """Reproduce the first diagnosis and put what was seen behind it: as text, or as the key ``verification`` of the JSON object."""
+    if format not in ("text", "json"):
+        raise InputError(f"--verify does not go with --format {format}: use text or json, or `troubleshoot verify ISSUE --format html`")
+    from troubleshoot.verify.runner import verify_diagnosis
+
+    result = verify_diagnosis(diagnosis)
+    if format == "json":
+        import json
+
+        data = json.loads(text)
+        data["verification"] = result.to_dict() if result is not None else None
+        return json.dumps(data, ensure_ascii=False, indent=2) + "\n"
+    if result is None:
+        first = diagnosis.first
+        about = f"{first.issue} has no reproduction case" if first is not None else "there is no diagnosis to reproduce"
+        return f"{text}\nVerify  {about}.\n"
+    from troubleshoot.verify.text import render_verification
+
+    return f"{text}\n{render_verification(result, width=width)}"
 
 
 def _count(top: str | None) -> int | None:

@@ -121,4 +121,5 @@ def _patch_code(action: Mapping[str, Any]) -> str:
         return f"{module}.to({target}{f', dtype={dtype}' if 'dtype' in action else ''})"
     if name == "set_attention":
         return f'model = AutoModel.from_pretrained(..., attn_implementation="{action["implementation"]}")'
-    return "logits = torch.nan_to_num(logits, nan=float('-inf'), posinf=torch.finfo(logits.dtype).max)"
+    # Not -inf: where every logit is NaN, a row of -inf would again have no distribution.
+    return "lowest = torch.finfo(logits.dtype).min\nlogits = torch.nan_to_num(logits, nan=lowest, neginf=lowest)"

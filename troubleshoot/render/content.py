@@ -258,7 +258,13 @@ def _dont(one: IssueDiagnosis, words: Words) -> tuple[Block, ...]:
 
 
 def _seen(diagnosis: Diagnosis, one: IssueDiagnosis, words: Words) -> tuple[Block, ...]:
-    runs = [(fix, run) for fix in one.fixes for run in fix.seen]
+    # Several cases of one family may have tried the same fix in the same place.
+    told = {
+        (fix.title, run.outcome, run.device, run.capability, str(run.versions), run.date): (fix, run)
+        for fix in one.fixes
+        for run in fix.seen
+    }
+    runs = list(told.values())
     if not runs:
         return (Prose(words("seen.none"), "dim"),) if any(fix.fits is not False for fix in one.fixes) else ()
     blocks: list[Block] = []
