@@ -15,6 +15,8 @@ from troubleshoot.report.places import locate
 #: Frames above the failed one that may still be the operation's own: wrappers, decompositions.
 _DEPTH = 40
 _MOST_OPERANDS = 40
+#: Functions of no module between the operation and the module that called them.
+_HELPERS = 2
 
 _CAST = re.compile(r"\.(float|half|bfloat16|double)\(\s*\)|\.(?:to|type)\(\s*(?:dtype\s*=\s*)?(torch\.\w+)\s*[,)]")
 _UNKNOWN_CAST = re.compile(r"\.(?:to|type|type_as|cpu|cuda)\(")
@@ -34,12 +36,16 @@ class Found:
 
 
 def find_operands(spots: list[Spot], census: Census, clock: Clock) -> Found:
-    """Go from the failed frame outwards, through torch's own frames and one frame more, until the operands differ."""
+    """Go from the failed frame outwards, through torch's own frames to the module that called it, until the operands differ."""
     near: list[Spot] = []
+    helpers = 0
     for spot in reversed(spots[-_DEPTH:]):
         near.append(spot)
         if not in_torch(spot):
-            break
+            # A function that only checks or wraps is no module's: whoever called it has the operands too.
+            helpers += 1
+            if spot.self_ is not None or helpers > _HELPERS:
+                break
     # The operation as it was called tells more than torch's wrappers and decompositions do: those come last.
     near.sort(key=lambda spot: in_torch(spot) and "/torch/nn/" not in spot.file)
     first: Found | None = None
