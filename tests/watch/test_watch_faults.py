@@ -221,3 +221,60 @@ def test_a_fault_of_the_watch_itself_ends_it_and_not_the_program(monkeypatch: py
         assert model(torch.zeros(1, 2)).shape == (1, 2)
     assert "broken" in str(watching.error)
     assert "broken" in watching.report()
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize("kind", ["script", "trace"])
+def test_torchscript_parts_break_nothing(kind: str) -> None:
+    """Whether or not TorchScript takes hooks, the overflow is seen at the latest where its output is read."""
+    plain = nn.Linear(2, 2, bias=False).half()
+    scripted = torch.jit.script(plain) if kind == "script" else torch.jit.trace(plain, torch.zeros(1, 2, dtype=torch.float16))
+    model = nn.Sequential(nn.Linear(2, 2).half(), scripted, nn.Identity())
+    for one in (model[0].weight, next(scripted.parameters())):
+        one.data.fill_(6e4)
+    with watch(model) as watching:
+        model(torch.full((1, 2), 0.1, dtype=torch.float16))
+    assert watching.error is None
+    assert watching.first is not None
+    assert (watching.first["module"], watching.first["before"]) in (("1", None), ("", "2"))
+
+
+def test_inference_mode_and_calls_of_parts_alone() -> None:
+    """Tensors of inference mode are measured, also when the step is read outside of it, and a part that is called by itself is a step."""
+    model = TinyT5().half().eval()
+    with watch(model) as watching:
+        with torch.inference_mode():
+            x = model.shared(ids())
+            mask = torch.zeros(10, 10, dtype=torch.bool)
+            for block in model.block:
+                x = block(x, mask)
+        assert watching.first is not None
+        assert watching.first["module"] == "block.1.feed_forward.wo"
+        with torch.inference_mode():
+            model.shared(ids())
+    assert watching.error is None
+    assert watching.steps == 2
+
+
+def test_a_double_backward_and_two_calls_before_one_backward_are_measured() -> None:
+    """Gradient penalties and siamese calls break nothing."""
+    model = nn.Sequential(nn.Linear(2, 2), nn.Tanh(), nn.Linear(2, 1))
+    x = torch.ones(1, 2, requires_grad=True)
+    with watch(model) as watching:
+        gradient = torch.autograd.grad((model(x) + model(2 * x)).sum(), x, create_graph=True)[0]
+        gradient.square().sum().backward()
+    assert watching.error is None
+    assert watching.first is None
+    assert all(one.grad is not None for one in model.parameters() if one.dim() == 2)
+
+
+def test_samples_are_taken_now_and_then_and_extremes_always() -> None:
+    """Shares come from the first steps and every tenth; a fault of a step in between is seen all the same."""
+    model = nn.Linear(1, 1, bias=False).half()
+    model.weight.data.fill_(300.0)
+    with watch(model) as watching:
+        for step in range(25):
+            model(torch.full((1, 1), 300.0 if step == 17 else 0.0, dtype=torch.float16))
+    assert [one.step for one in watching.events] == [17]
+    output = next(one for one in watching.ranges if one.module == "")
+    assert (output.calls, output.zeros) == (24, 1.0)

@@ -37,7 +37,10 @@ class SlowEvent:
 
 
 def packet(*tensors: Any) -> Packet:
-    order = [(Measured(Seen("layer", None, "float16"), "forward", "float16"), *torch.aminmax(one), sample_of(one)) for one in tensors]
+    order = [
+        (Measured(Seen("layer", None, "float16"), "forward", "float16", sampled=True), *torch.aminmax(one), sample_of(one))
+        for one in tensors
+    ]
     return Packet(0, [one[0] for one in order], None, send(order, None))
 
 

@@ -22,6 +22,7 @@ class _Summary:
     low: float = math.inf
     high: float = -math.inf
     calls: int = 0
+    #: how many tensors were sampled for the shares below
     tensors: int = 0
     zeros: float = 0.0
     subnormal: float = 0.0
@@ -63,7 +64,7 @@ class Analysis:
     def _one(self, one: Measured, step: int) -> None:
         module = blamed(one)[0]
         summary = self._ranges.setdefault((module, one.direction, one.dtype), _Summary())
-        summary.tensors += 1
+        summary.tensors += one.sampled
         summary.zeros += one.zeros
         summary.subnormal += one.subnormal
         summary.lost += one.lost
@@ -126,7 +127,7 @@ class Analysis:
             Range(
                 module, self.classes.get(module, ""), direction, dtype, one.calls,
                 one.low if one.calls else math.nan, one.high if one.calls else math.nan,
-                one.zeros / one.tensors, one.subnormal / one.tensors, one.lost / one.tensors, one.bad, one.masked,
+                one.zeros / (one.tensors or 1), one.subnormal / (one.tensors or 1), one.lost / (one.tensors or 1), one.bad, one.masked,
             )
             for (module, direction, dtype), one in self._ranges.items()
         )  # fmt: skip

@@ -16,6 +16,9 @@ from typing import Any
 
 from troubleshoot.watching.tensors import measurable, sample_of, tensors_in, version_of
 
+#: Samples are taken in the first steps, and in every tenth later.
+_SAMPLED, _SAMPLED_EVERY = 3, 10
+
 
 @dataclass
 class Seen:
@@ -40,6 +43,7 @@ class Measured:
     zeros: float = 0.0
     subnormal: float = 0.0
     lost: float = 0.0
+    sampled: bool = False
 
 
 @dataclass
@@ -90,9 +94,14 @@ class Recorder:
     def start(self) -> None:
         """Put the hooks in place."""
         self.active = True
+        before, after = self._guarded(self._before), self._guarded(self._after)
         for module in self._modules.values():
-            self._handles.append(module.register_forward_pre_hook(self._guarded(self._before), with_kwargs=True))
-            self._handles.append(module.register_forward_hook(self._guarded(self._after)))
+            try:
+                self._handles.append(module.register_forward_pre_hook(before, with_kwargs=True))
+                self._handles.append(module.register_forward_hook(after))
+            except RuntimeError:
+                # A scripted module takes no such hooks; what it returns is seen where it is read.
+                continue
 
     def stop(self) -> None:
         """Take the hooks away and bring what is left to the host."""
@@ -122,7 +131,10 @@ class Recorder:
 
     def _before(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         key = id(module)
-        name = self.names[key]
+        name = self.names.get(key)
+        if name is None:
+            # A copy that DataParallel made for another device.
+            return
         if key in self._roots and not _in_backward_pass():
             # What an exception left behind.
             self._stack.clear()
@@ -139,6 +151,11 @@ class Recorder:
         if _in_backward_pass():
             # A checkpointed block runs again: the same step.
             return
+        if _capturing():
+            # What runs in a CUDA graph runs again without Python, and nothing foreign may be captured.
+            self.active = False
+            self.error = "watching stopped: a CUDA graph is being captured; watch the model without graphs"
+            return
         if self.step < 0 or key in self._roots or key in self._outer:
             self.flush()
             self.drain(wait=False)
@@ -150,7 +167,9 @@ class Recorder:
         self._outer.add(key)
 
     def _after(self, module: Any, args: Any, output: Any) -> None:
-        name = self.names[id(module)]
+        name = self.names.get(id(module))
+        if name is None:
+            return
         while self._stack and self._stack.pop() != name:
             pass
         for tensor in tensors_in(output):
@@ -167,7 +186,7 @@ class Recorder:
         plain = measurable(tensor)
         if plain is None:
             return None
-        seen = Seen(made, parent, str(plain.dtype).removeprefix("torch."), [], arithmetic)
+        seen = Seen(made, parent, _name(plain.dtype), [], arithmetic)
         self._seen[id(tensor)] = (weakref.ref(tensor), version, seen)
         self._measure(plain, seen, "forward")
         if self._backward and tensor.requires_grad and tensor.grad_fn is not None:
@@ -191,9 +210,10 @@ class Recorder:
     def _measure(self, plain: Any, seen: Seen, direction: str) -> None:
         import torch
 
-        with torch.no_grad():
-            low, high = torch.aminmax(plain)
-            self._order.append((Measured(seen, direction, str(plain.dtype).removeprefix("torch.")), low, high, sample_of(plain)))
+        # What is measured is detached, so autograd has no part in this.
+        low, high = torch.aminmax(plain)
+        sample = sample_of(plain) if self.step < _SAMPLED or self.step % _SAMPLED_EVERY == 0 else None
+        self._order.append((Measured(seen, direction, _name(plain.dtype), sampled=sample is not None), low, high, sample))
 
     def flush(self) -> None:
         """Send what was measured since the last time on its way to the host."""
@@ -227,6 +247,18 @@ class Recorder:
         """Read all that was measured so far."""
         self.flush()
         self.drain(wait=True)
+
+
+@functools.lru_cache(maxsize=64)
+def _name(dtype: Any) -> str:
+    return str(dtype).removeprefix("torch.")
+
+
+def _capturing() -> bool:
+    import torch
+
+    initialized = torch.cuda.is_initialized()  # type: ignore[no-untyped-call]
+    return bool(initialized and torch.cuda.is_current_stream_capturing())
 
 
 def _in_backward_pass() -> bool:

@@ -5,7 +5,7 @@ Nothing here waits for a device: results stay where the tensor is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 #: Values of a tensor that are looked at for underflow.
@@ -18,27 +18,35 @@ _DEPTH = 4
 
 def tensors_in(value: Any, most: int = _MOST) -> list[Any]:
     """Return the floating-point tensors in nested lists, tuples, dicts and model outputs; at most ``most``, four levels deep."""
+    import torch
+
     found: list[Any] = []
-    for one in _walk(value, 0):
-        found.append(one)
-        if len(found) == most:
-            break
+    _collect(value, 0, most, found, torch.Tensor, torch.nn.Parameter)
     return found
 
 
-def _walk(value: Any, depth: int) -> Iterator[Any]:
-    import torch
-
-    if isinstance(value, torch.Tensor):
-        if value.is_floating_point() and not isinstance(value, torch.nn.Parameter):
-            yield value
-    elif depth < _DEPTH:
-        if isinstance(value, Mapping):
-            for one in value.values():
-                yield from _walk(one, depth + 1)
-        elif isinstance(value, list | tuple):
-            for one in value:
-                yield from _walk(one, depth + 1)
+def _collect(value: Any, depth: int, most: int, found: list[Any], tensor: Any, parameter: Any) -> None:
+    # Called for every argument of every module: exact types first, isinstance (slow for tensors) last.
+    kind = type(value)
+    if kind is tensor:
+        if value.is_floating_point():
+            found.append(value)
+    elif value is None or kind is bool or kind is int or kind is parameter or depth >= _DEPTH:
+        return
+    elif kind is tuple or kind is list:
+        for one in value:
+            if len(found) >= most:
+                return
+            _collect(one, depth + 1, most, found, tensor, parameter)
+    elif isinstance(value, Mapping):
+        for one in value.values():
+            if len(found) >= most:
+                return
+            _collect(one, depth + 1, most, found, tensor, parameter)
+    elif isinstance(value, list | tuple):
+        _collect(tuple(value), depth, most, found, tensor, parameter)
+    elif isinstance(value, tensor) and value.is_floating_point() and not isinstance(value, parameter):
+        found.append(value)
 
 
 def measurable(tensor: Any) -> Any:

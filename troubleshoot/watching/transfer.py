@@ -51,7 +51,8 @@ def _pack(device: Any, measured: list[tuple[Measured, Any, Any, Any]], scale: An
     by_sample: dict[Any, list[tuple[Measured, Any]]] = {}
     for one in measured:
         by_dtype.setdefault(one[1].dtype, []).append(one)
-        by_sample.setdefault((one[3].dtype, one[3].shape[0]), []).append((one[0], one[3]))
+        if one[3] is not None:
+            by_sample.setdefault((one[3].dtype, one[3].shape[0]), []).append((one[0], one[3]))
     for group in by_dtype.values():
         pieces.append(torch.stack([value for one in group for value in one[1:3]]).to(wide))
         extremes.append([one[0] for one in group])
