@@ -87,7 +87,8 @@ class SearchText:
     @cached_property
     def words(self) -> set[str]:
         """The words that lead into the index."""
-        return tokens(self.lowered)
+        # A deep traceback repeats its lines; a word counts once.
+        return tokens(_lower(" ".join(dict.fromkeys(self.parts))))
 
     @cached_property
     def joined(self) -> tuple[str, str, list[int]]:
