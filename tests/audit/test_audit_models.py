@@ -91,6 +91,58 @@ def test_a_cast_that_is_only_planned_is_audited_too() -> None:
     assert "will have bfloat16" in one.text
 
 
+def test_apexs_norm_behind_a_float32_wo_is_an_error() -> None:
+    """Founding case 3: T5's forward casts for wo, but apex's norms do not cast what wo returns."""
+    norm = type("FusedRMSNorm", (RMSNorm,), {"__module__": "apex.normalization.fused_layer_norm"})
+    model = nn.Sequential(Casting(), norm(4)).half()
+    model[0].wo.float()
+    (one,) = found(audit(model), "island")
+    assert (one.severity, one.module, one.issue) == ("error", "0.wo", "transformers/t5-fused-rmsnorm-wo")
+
+
+def test_a_parameter_of_its_own_is_judged_by_who_reads_it() -> None:
+    """BLIP-2's query_tokens, founding case 1: float32 before a half Q-Former is an error, unless the Q-Former casts."""
+
+    class Reader(nn.Linear):
+        pass
+
+    class CastingReader(nn.Linear):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return super().forward(x.to(self.weight.dtype))
+
+    class Blip2Model(nn.Module):
+        def __init__(self, reader: type[nn.Linear]) -> None:
+            super().__init__()
+            self.query_tokens = nn.Parameter(torch.zeros(1, 2, 4))
+            self.qformer = reader(4, 4)
+
+        def forward(self, images: torch.Tensor) -> torch.Tensor:
+            return self.encode(images)
+
+        def encode(self, images: torch.Tensor) -> torch.Tensor:
+            query_tokens = self.query_tokens.expand(images.shape[0], -1, -1)
+            return self.qformer(query_tokens)
+
+    for reader, severity in ((Reader, "error"), (CastingReader, "note")):
+        model = Blip2Model(reader).half()
+        model.query_tokens.data = model.query_tokens.data.float()
+        (one,) = found(audit(model), "island")
+        assert (one.severity, one.module) == (severity, "query_tokens")
+        if severity == "error":
+            assert one.issue == "transformers/blip2-query-tokens-fp32"
+            with pytest.raises(RuntimeError):
+                model(torch.zeros(1))
+            exec(one.fix, {"model": model, "torch": torch})
+        model(torch.zeros(1))
+
+
+def test_inputs_in_a_list_go_by_the_names_of_forwards_arguments() -> None:
+    """The second argument of the model is its pixels."""
+    model = TwoModalities().half()
+    (one,) = found(audit(model, [torch.zeros(1, 2, dtype=torch.long), torch.zeros(1, 3, 4, 4)]), "input")
+    assert one.fix == "pixel_values = pixel_values.to(torch.float16)"
+
+
 def test_inputs_are_held_against_the_parameters_of_their_modality() -> None:
     """float32 pixels into a half tower are an error, integers into the embedding are right, a float input to it is not."""
     model = TwoModalities().half()

@@ -214,21 +214,29 @@ def test_under_ddp_modules_go_by_their_own_names(group: None) -> None:
     assert watching.verify(lambda: inner(ids())).modules == ("block.1.feed_forward.wo",)
 
 
-def test_under_fsdp_modules_go_by_their_own_names(group: None) -> None:
-    """fully_shard makes the parameters DTensors and leaves the activations plain: they are measured."""
+@pytest.mark.filterwarnings("ignore:FSDP", "ignore:.*NO_SHARD", "ignore:.*deprecated")
+@pytest.mark.parametrize("kind", ["fully_shard", "FullyShardedDataParallel"])
+def test_under_fsdp_modules_go_by_their_own_names(group: None, kind: str) -> None:
+    """Both kinds of FSDP are seen through, forward and backward; a set is verified on a model that is whole, and that is said."""
     fsdp = pytest.importorskip("torch.distributed.fsdp")
-    if not hasattr(fsdp, "fully_shard"):
-        pytest.skip("this torch has no fully_shard")
-    mesh = torch.distributed.device_mesh.init_device_mesh("cpu", (1,))
+    if not hasattr(fsdp, kind):
+        pytest.skip(f"this torch has no {kind}")
     model = TinyT5().half().eval()
-    for block in model.block:
-        fsdp.fully_shard(block, mesh=mesh)
-    fsdp.fully_shard(model, mesh=mesh)
+    if kind == "fully_shard":
+        mesh = torch.distributed.device_mesh.init_device_mesh("cpu", (1,))
+        for block in model.block:
+            fsdp.fully_shard(block, mesh=mesh)
+        fsdp.fully_shard(model, mesh=mesh)
+    else:
+        model = fsdp.FullyShardedDataParallel(model, device_id=torch.device("cpu"))
     with watch(model) as watching:
         model(ids()).sum().backward()
     assert watching.error is None
     assert watching.first is not None
     assert watching.first["module"] == "block.1.feed_forward.wo"
+    assert any(one.direction == "backward" for one in watching.ranges)
+    with pytest.raises(InputError, match="sharded"):
+        watching.verify()
 
 
 def test_checkpointed_blocks_that_run_again_are_the_same_step() -> None:

@@ -45,6 +45,11 @@ def _cast(part: Part) -> bool:
     return source is not None and source.casts
 
 
+def _reads(part: Part, name: str) -> bool:
+    source = forward_source(type(part.module))
+    return source is None or source.mentions(f"self.{name}")
+
+
 def _what(part: Part, place: str) -> str:
     names = [one.name for one in part.of("parameter", "buffer") if one.device == place]
     return f"{part.cls}.{names[0]}" + (f" and {len(names) - 1} more" if len(names) > 1 else "") + (" are" if len(names) > 1 else " is")
@@ -73,6 +78,6 @@ def forgotten_constants(context: Context) -> Iterator[Finding]:
             elif one.floating and dtype in HALF and one.dtype != dtype and one.values > 1 and not _cast(part):
                 text = f"the attribute {one.name} of {part.cls} stays {one.dtype} in a {dtype} model: half() does not convert it"
                 yield Finding("constant-left-behind", "warning", part.name, text, "torch/expected-scalar-type", fix)
-            else:
+            elif _reads(part, one.name.partition("[")[0]):
                 text = f"the attribute {one.name} of {part.cls} is a tensor that to() does not move"
                 yield Finding("constant-left-behind", "note", part.name, text, None, fix)

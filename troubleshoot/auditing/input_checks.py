@@ -34,17 +34,18 @@ _INDICES = ("ids", "labels", "grid", "position", "cache")
 
 def inputs(context: Context) -> Iterator[Finding]:
     """Dtype and device of every input against the parameters that it meets first."""
-    for name, tensor in _named(context.inputs):
+    for name, tensor in _named(context):
         part = _reader(context, name)
         if part is None:
             continue
         yield from _against(context, name, tensor, part)
 
 
-def _named(given: Any) -> Iterator[tuple[str, Any]]:
-    """Yield (name, tensor) of a mapping, a tensor, or a list of tensors."""
+def _named(context: Context) -> Iterator[tuple[str, Any]]:
+    """Yield (name, tensor) of a mapping, a tensor, or a list of tensors, which go by the names of forward's arguments."""
     import torch
 
+    given = context.inputs
     if isinstance(given, torch.Tensor):
         yield "", given
     elif isinstance(given, Mapping):
@@ -54,10 +55,11 @@ def _named(given: Any) -> Iterator[tuple[str, Any]]:
             elif isinstance(value, list | tuple) and value and isinstance(value[0], torch.Tensor):
                 yield str(name), value[0]
     elif isinstance(given, list | tuple):
+        names = _arguments(context)[1:]
         for index, value in enumerate(given):
             if isinstance(value, torch.Tensor):
-                # Which argument reads it is told by forward's signature, if anything.
-                yield ("" if index == 0 else f"argument {index}"), value
+                name = names[index] if index < len(names) else f"argument {index}"
+                yield ("" if index == 0 and modality(name) is None else name), value
 
 
 def modality(name: str) -> str | None:
@@ -91,12 +93,12 @@ def _reader(context: Context, name: str) -> Part | None:
     return held[0] if held else None
 
 
-def _arguments(context: Context) -> set[str]:
-    """The names that the model's forward takes."""
+def _arguments(context: Context) -> list[str]:
+    """The names that the model's forward takes, ``self`` first."""
     try:
-        return set(inspect.signature(type(context.census.parts[0].module).forward).parameters)
+        return list(inspect.signature(type(context.census.parts[0].module).forward).parameters)
     except (TypeError, ValueError):
-        return set()
+        return []
 
 
 def _against(context: Context, name: str, tensor: Any, part: Part) -> Iterator[Finding]:

@@ -53,6 +53,9 @@ class Watch:
         self._modules = {names[key]: one for key, one in reversed(list(modules.items()))}
         self._analysis = Analysis({name: type(one).__name__ for name, one in self._modules.items()})
         self._recorder = Recorder(roots, names, self._consume, backward=backward, scaler=scaler)
+        self._sharded = any(type(one).__name__ == "FullyShardedDataParallel" for one in modules.values()) or any(
+            type(one).__name__ == "DTensor" for root in roots.values() for one in root.parameters()
+        )
         self._stack = ExitStack()
         self._failing: Call | None = None
         self._last: Call | None = None
@@ -181,13 +184,15 @@ class Watch:
         the time of the runs: to find the set for float16 after a watch in float32. The model is left as it was.
 
         Raises:
-            InputError: nothing was recorded that could be repeated, or several models are watched.
+            InputError: nothing was recorded that could be repeated, several models are watched, or the model is sharded.
         """
         from troubleshoot.verify.patches import apply
         from troubleshoot.watching.proposal import Trial, settle
 
         if self.model is None:
             raise InputError("verify() needs one model: watch the component that went wrong by itself")
+        if self._sharded:
+            raise InputError("verify() needs parameters that are whole: run it on a model that is not sharded by FSDP")
         proposal = self.propose(dtype)
         repeat = run or self._repeat()
         active, self._recorder.active = self._recorder.active, False

@@ -30,6 +30,8 @@ def render_text(watch: Watch) -> str:
         lines += ["", *proposal_lines(proposal)]
     if watch.scales.points:
         lines += ["", watch.scales.describe()]
+    if event is not None:
+        lines += ["", "watch.diagnose() looks it up in the knowledge base."]
     return "\n".join(lines) + "\n"
 
 
