@@ -8,10 +8,8 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from troubleshoot.errors import InputError
 from troubleshoot.handlers.explaining import report
 from troubleshoot.handlers.options import TIMEOUT, VERDICTS, Options, options
 
@@ -22,14 +20,17 @@ if TYPE_CHECKING:
     from troubleshoot.result import Diagnosis
 
 
-@dataclass
 class _Installed:
-    """The options in force, None after ``uninstall()``; and for each hook of ours what was there before it."""
+    """The options in force, None after ``uninstall()``; and for each hook of ours what was there before it.
 
-    options: Options | None = None
-    excepthook: Any = None
-    threading: Any = None
-    unraisable: Any = None
+    No dataclass: importing dataclasses would take longer than all of ``install()``.
+    """
+
+    def __init__(self) -> None:
+        self.options: Options | None = None
+        self.excepthook: Any = None
+        self.threading: Any = None
+        self.unraisable: Any = None
 
 
 _state = _Installed()
@@ -55,6 +56,8 @@ def install(
     """
     checked = options(output, language=language, kb=kb, redact=redact, verdicts=verdicts, timeout=timeout)
     if checked.output == "notes":
+        from troubleshoot.errors import InputError
+
         raise InputError('output="notes" would come too late, the traceback is printed first: use it with guard() or @explain')
     from troubleshoot.handlers import loops
 
@@ -98,7 +101,7 @@ def reload() -> KnowledgeBase:
     base = load_kb(now.kb if now is not None else ())
     with _lock:
         if _state.options is not None:
-            _state.options = replace(_state.options, base=base)
+            _state.options = _state.options._replace(base=base)
     return base
 
 

@@ -5,10 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-from troubleshoot.errors import InputError
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 if TYPE_CHECKING:
     from troubleshoot.knowledge import KnowledgeBase
@@ -20,8 +17,7 @@ TIMEOUT = 10.0
 VERDICTS = ("known", "likely")
 
 
-@dataclass(frozen=True)
-class Options:
+class Options(NamedTuple):
     """Where reports go (``output``), which (``verdicts``), in which language, with which overlays (``kb``), whether masked (``redact``)."""
 
     output: Any = "stderr"
@@ -51,15 +47,22 @@ def options(
         InputError: an option is none of what is allowed.
     """
     if isinstance(output, str) and output not in ("stderr", "notes"):
-        raise InputError(f'output={output!r}: give "stderr", "notes", a path (pathlib.Path({output!r})), a logger or a function')
+        _refuse(f'output={output!r}: give "stderr", "notes", a path (pathlib.Path({output!r})), a logger or a function')
     if not (isinstance(output, str | os.PathLike) or callable(output) or is_logger(output)):
-        raise InputError(f"output={output!r} is no path, logger or function")
+        _refuse(f"output={output!r} is no path, logger or function")
     unknown = set(verdicts) - {"known", "likely", "unknown"}
     if unknown:
-        raise InputError(f"verdicts: {', '.join(sorted(unknown))}: the verdicts are known, likely and unknown")
+        _refuse(f"verdicts: {', '.join(sorted(unknown))}: the verdicts are known, likely and unknown")
     if language not in (None, "en", "zh"):
-        raise InputError(f"language={language!r}: choose en or zh")
+        _refuse(f"language={language!r}: choose en or zh")
     return Options(output, language or spoken(), tuple(os.fspath(one) for one in kb), redact, tuple(verdicts), timeout)
+
+
+def _refuse(text: str) -> NoReturn:
+    # Imported here: it brings pathlib, which takes as long as the rest of install().
+    from troubleshoot.errors import InputError
+
+    raise InputError(text)
 
 
 def spoken() -> str:

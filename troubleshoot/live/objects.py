@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 import time
-from types import GetSetDescriptorType, MemberDescriptorType
+from types import GetSetDescriptorType, MemberDescriptorType, ModuleType
 from typing import Any
 
 _MRO = type.__dict__["__mro__"]
@@ -82,7 +82,8 @@ def elements(value: object) -> list[Any]:
 
 def loaded(module: str, name: str) -> Any:
     """Return an attribute of a module that the program has imported, or None."""
-    return instance_dict(sys.modules.get(module)).get(name)
+    known = sys.modules.get(module)
+    return known.__dict__.get(name) if type(known) is ModuleType else instance_dict(known).get(name)
 
 
 def is_module(value: object) -> bool:
