@@ -222,3 +222,25 @@ def test_pasted_text_does_not_load_the_live_modules() -> None:
     code = "import sys, troubleshoot; troubleshoot.diagnose('RuntimeError: x'); print('troubleshoot.live' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_the_module_of_a_huge_model_is_found_in_time() -> None:
+    """Thousands of experts beside the way to the failure: the modules on the way are looked at first."""
+    from torch import nn
+
+    class Mixture(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.experts = nn.ModuleList(nn.ModuleList(nn.Linear(2, 2, bias=False) for _ in range(500)) for _ in range(20))
+            self.layers = nn.ModuleList(nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 4)) for _ in range(10))
+
+        def forward(self, x: Any) -> Any:
+            for layer in self.layers:
+                x = layer(x)
+            return x
+
+    model = Mixture().bfloat16()
+    model.layers[9][1].float()
+    seen = look(caught(lambda: model(torch.ones(1, 4, dtype=torch.bfloat16))))
+    assert seen is not None
+    assert seen.modules[-1].path == "layers.9.1"

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from typing import Any
 
-from troubleshoot.dtypes import FLOATING
+from troubleshoot.dtypes import BITS, FLOATING
 from troubleshoot.live.model import SeenModule
 from troubleshoot.live.objects import Clock, children, class_module, class_name, instance_dict, named_tensors, read_tensor
 
 #: Modules of one model that are looked at.
 _MOST_MODULES = 20_000
+
+#: Modules that are never in a frame themselves.
+_LISTS = frozenset({"ModuleList", "ModuleDict"})
 
 #: Classes of quantized layers by name -> what quantized them.
 _QUANTIZED = {
@@ -52,13 +55,12 @@ class Census:
         self.quantized: dict[str, str] = {}
         self.hooks: dict[str, str] = {}
 
-    def walk(self, root: Any, clock: Clock) -> None:
-        """Walk the tree below ``root``, breadth first."""
-        waiting: list[tuple[str, Any]] = [("", root)]
-        at = 0
-        while at < len(waiting) and len(self.paths) < _MOST_MODULES:
-            path, module = waiting[at]
-            at += 1
+    def walk(self, root: Any, clock: Clock, way: frozenset[int] = frozenset()) -> None:
+        """Walk the tree below ``root``, breadth first; what is on the ``way`` to the failure (identities) and lists of modules first."""
+        urgent: deque[tuple[str, Any]] = deque([("", root)])
+        waiting: deque[tuple[str, Any]] = deque()
+        while (urgent or waiting) and len(self.paths) < _MOST_MODULES:
+            path, module = (urgent or waiting).popleft()
             if id(module) in self.paths:
                 continue
             clock.check()
@@ -75,7 +77,9 @@ class Census:
                 one = Held(path, name, role, tensor)
                 self.held.append(one)
                 self.owners.setdefault(one.key, one)
-            waiting.extend((f"{path}.{name}" if path else name, child) for name, child in children(module))
+            for name, child in children(module):
+                first = id(child) in way or class_name(child) in _LISTS
+                (urgent if first else waiting).append((f"{path}.{name}" if path else name, child))
 
     @property
     def main_dtype(self) -> str | None:
@@ -84,7 +88,8 @@ class Census:
         for one in self.held:
             if one.role == "parameter" and one.dtype in FLOATING:
                 counts[one.dtype] += one.size
-        return counts.most_common(1)[0][0] if counts else None
+        # With as many in each, the narrow one is what was asked for.
+        return max(counts, key=lambda dtype: (counts[dtype], -BITS[dtype])) if counts else None
 
     @property
     def main_device(self) -> str | None:
@@ -93,7 +98,7 @@ class Census:
         for one in self.held:
             if one.role != "constant" and one.device is not None:
                 counts[one.device] += one.size
-        return counts.most_common(1)[0][0] if counts else None
+        return max(counts, key=lambda device: (counts[device], device not in ("cpu", "meta"))) if counts else None
 
     def below(self, path: str) -> list[Held]:
         """Return the tensors of a module and of all below it."""

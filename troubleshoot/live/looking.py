@@ -21,6 +21,8 @@ from troubleshoot.report.places import locate
 LIMIT = 0.05
 #: Exceptions of one chain or group, and outermost modules of one traceback, that are looked at.
 _MOST_EXCEPTIONS = 8
+#: Seconds for reading the operands, out of the same limit.
+_OPERANDS = 0.01
 _MOST_ROOTS = 4
 #: Attributes of an object (a pipeline, a trainer) among which its models are looked for.
 _MOST_ATTRIBUTES = 200
@@ -35,7 +37,7 @@ def look(exception: BaseException, seconds: float = LIMIT) -> Seen | None:
     """
     if "torch" not in sys.modules:
         return None
-    clock = Clock(seconds)
+    clock = Clock(seconds - _OPERANDS)
     seen: Seen | None = None
     try:
         for one in _chain(exception):
@@ -87,7 +89,8 @@ def _look_at(exception: BaseException, clock: Clock) -> Seen | None:
     try:
         if leaf is not None:
             census, root, name = _outermost(frames, leaf, clock)
-        found = find_operands(frames, census, clock)
+        # A huge model may have used up the time; the few operands are read all the same.
+        found = find_operands(frames, census, Clock(_OPERANDS))
     except TimeUpError:
         pass
     if leaf is None and not found.operands:
@@ -112,7 +115,7 @@ def _conclude(frames: list[Spot], census: Census, root: Any, name: str, leaf: An
         frame=f"{locate(place.file)[1]}:{place.line}" if place else None,
         message=message,
     )
-    if not found.kind:
+    if not found.kind or (leaf is not None and path is None):
         return seen
     names = _user_names(frames)
     origins = {index: names[key] for index, key in enumerate(found.keys) if key in names}
@@ -151,24 +154,27 @@ _WRITE = re.compile(r"\][ \t]*=(?!=)|\.(?:index_put|index_copy|masked_scatter|sc
 def _outermost(frames: list[Spot], leaf: Any, clock: Clock) -> tuple[Census, Any, str]:
     """Return the census of the outermost module found that holds ``leaf``, that module, and how the user's code calls it."""
     tried: list[Any] = []
-    census, root, name = Census(), None, "model"
+    way = frozenset(id(spot.self_) for spot in frames if spot.self_ is not None)
     for spot in frames:
         for text, module in _modules(spot):
-            if any(module is one for one in tried) or id(module) in census.paths:
+            if any(module is one for one in tried):
                 continue
             tried.append(module)
             census, root, name = Census(), module, text
             try:
-                census.walk(module, clock)
+                census.walk(module, clock, way)
             except TimeUpError:
                 return census, root, name
             if id(leaf) in census.paths:
                 return census, root, name
             if len(tried) >= _MOST_ROOTS:
-                census, root, name = Census(), leaf, "model"
-                census.walk(leaf, clock)
-                return census, root, name
-    return census, root, name
+                break
+        if len(tried) >= _MOST_ROOTS:
+            break
+    # None of them holds it: it is its own outermost module.
+    census = Census()
+    census.walk(leaf, clock, way)
+    return census, leaf, "model"
 
 
 def _modules(spot: Spot) -> list[tuple[str, Any]]:
