@@ -10,6 +10,7 @@ from test_watch_faults import Products  # noqa: E402
 from torch import nn  # noqa: E402
 from watch_models import TinyT5, ids  # noqa: E402
 
+import troubleshoot  # noqa: E402
 from troubleshoot.errors import InputError  # noqa: E402
 from troubleshoot.watching import keep_float32, watch  # noqa: E402
 
@@ -145,3 +146,47 @@ def test_a_module_that_does_not_exist_is_refused_by_name() -> None:
     with pytest.raises(InputError, match="block"):
         keep_float32(model, ["blocks.1"])
     assert all(not one._forward_pre_hooks for one in model.modules())
+
+
+def test_an_exception_inside_a_kept_module_leaves_autocast_as_it_was() -> None:
+    """Autocast is off inside only; a module that raises does not switch it off for what comes after."""
+
+    class Raising(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = nn.Linear(2, 2)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            assert not torch.is_autocast_enabled("cpu")
+            raise ValueError("inside")
+
+    model = nn.Sequential(Raising())
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        with keep_float32(model, ["0"]), pytest.raises(ValueError, match="inside"):
+            model(torch.zeros(1, 2))
+        assert torch.is_autocast_enabled("cpu")
+
+
+def test_a_block_that_gives_back_what_came_in_is_found_where_float32_is_refused() -> None:
+    """Code between modules that refuses float32 beside half weights makes the borders closed: each module casts its output back."""
+
+    class Strict(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.products = Products()
+            self.matrix = nn.Parameter(torch.eye(4))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return nn.functional.linear(self.products(x), self.matrix)
+
+    model = Strict().half()
+    x = torch.full((2, 4), 2.0, dtype=torch.float16)
+    with watch(model) as watching:
+        assert not model(x).isfinite().all()
+    proposal = watching.verify()
+    assert (proposal.verified, proposal.closed) == (True, True)
+    namespace = {"troubleshoot": troubleshoot, "model": model}
+    exec(proposal.code, namespace)
+    assert model(x).isfinite().all()
+    namespace["handle"].remove()
+    assert not model(x).isfinite().all()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -83,7 +84,7 @@ def _audit_model(target: str, dtype: str | None, gpu: str | None, meta: bool) ->
         built: Any = factory
     elif callable(factory):
         try:
-            with torch.device("meta" if meta else torch.get_default_device()):
+            with torch.device("meta") if meta else nullcontext():
                 built = factory()
         except Exception as error:
             raise InputError(f"{target} raised {type(error).__name__}: {error}") from error

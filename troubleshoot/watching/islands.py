@@ -97,7 +97,17 @@ def _enter_and_leave(module: Any, closed: bool, undo: list[Callable[[], None]]) 
         return map_floats(output, lambda one: one.to(dtype)) if closed and dtype is not None and output is not None else None
 
     undo.append(module.register_forward_pre_hook(enter, with_kwargs=True).remove)
-    undo.append(module.register_forward_hook(leave, always_call=True).remove)
+    try:
+        undo.append(module.register_forward_hook(leave, always_call=True).remove)
+    except TypeError:
+        # torch before 2.1: where the module raises, autocast stays off until the handle is removed.
+        undo.append(module.register_forward_hook(leave).remove)
+
+    def close() -> None:
+        while outside:
+            outside.pop()[0].__exit__(None, None, None)
+
+    undo.append(close)
 
 
 def _cast_down(name: str, borders: set[str]) -> Callable[[Any, Any, Any], Any]:
@@ -109,7 +119,7 @@ def _cast_down(name: str, borders: set[str]) -> Callable[[Any, Any, Any], Any]:
             return None
 
         def down(one: Any) -> Any:
-            if one.dtype != torch.float32 or torch.is_autocast_enabled(one.device.type):
+            if one.dtype != torch.float32 or _autocast(one.device.type):
                 return one
             borders.add(name)
             return one.to(weight.dtype)
@@ -117,3 +127,13 @@ def _cast_down(name: str, borders: set[str]) -> Callable[[Any, Any, Any], Any]:
         return map_floats(args, down), map_floats(kwargs, down)
 
     return hook
+
+
+def _autocast(device: str) -> bool:
+    import torch
+
+    try:
+        return torch.is_autocast_enabled(device)
+    except TypeError:
+        # torch before 2.4
+        return torch.is_autocast_cpu_enabled() if device == "cpu" else torch.is_autocast_enabled()

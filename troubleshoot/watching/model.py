@@ -108,7 +108,8 @@ class Range:
 class Proposal:
     """Modules to keep in float32, and why. ``verified`` is None where it was not run, else whether all stayed finite with it.
 
-    ``runs`` counts the runs that the verification took; ``error`` is what was raised, or what is still not finite.
+    ``runs`` counts the runs that the verification took; ``error`` is what was raised, or what is still not finite. ``closed``: what the
+    modules return has to be cast back at once, since code behind them refuses float32.
     """
 
     modules: tuple[str, ...]
@@ -117,6 +118,7 @@ class Proposal:
     verified: bool | None = None
     runs: int = 0
     error: str | None = None
+    closed: bool = False
 
     @property
     def code(self) -> str:
@@ -124,7 +126,7 @@ class Proposal:
         if not self.modules:
             return ""
         names = ", ".join(repr(name) for name in self.modules)
-        return f"handle = troubleshoot.keep_float32(model, [{names}])"
+        return f"handle = troubleshoot.keep_float32(model, [{names}]{', closed=True' if self.closed else ''})"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the proposal as a mapping."""
@@ -135,5 +137,6 @@ class Proposal:
             "verified": self.verified,
             "runs": self.runs,
             "error": self.error,
+            "closed": self.closed,
             "code": self.code,
         }

@@ -83,7 +83,7 @@ def settle(trial: Trial, proposal: Proposal, parents: Callable[[str], tuple[str,
 
 
 def _with(proposal: Proposal, modules: tuple[str, ...], verified: bool, trial: Trial, error: str | None) -> Proposal:
-    return Proposal(modules, proposal.dtype, proposal.why, verified, trial.runs, error)
+    return Proposal(modules, proposal.dtype, proposal.why, verified, trial.runs, error, trial.closed)
 
 
 def _grow(trial: Trial, chosen: list[str]) -> Event | None:
