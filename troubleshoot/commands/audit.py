@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from contextlib import nullcontext
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -67,6 +65,8 @@ def run(
         result = audit_checkpoint(checkpoint)
     else:
         result = _audit_model(str(target), dtype, gpu, meta)
+    import json
+
     text = json.dumps(result.to_dict(), ensure_ascii=False, indent=2) + "\n" if format == "json" else str(result)
     process.write(text, output)
     return 1 if result.worst in ("error", "warning") else 0
@@ -77,6 +77,8 @@ def _audit_model(target: str, dtype: str | None, gpu: str | None, meta: bool) ->
         import torch
     except ImportError:
         raise InputError("auditing a model needs torch in this environment; --checkpoint does not") from None
+    from contextlib import nullcontext
+
     from troubleshoot.auditing.run import audit as audit_model
 
     factory = _imported(target)
