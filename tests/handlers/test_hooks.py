@@ -191,6 +191,15 @@ def test_the_file_output_gets_json_lines(tmp_path: Path) -> None:
     assert "alice" not in json.dumps(one)
 
 
+def test_secrets_are_masked_in_every_output(tmp_path: Path) -> None:
+    """Without being asked for."""
+    secret = "hf_" + "aB3" * 12
+    for name in ("reports.jsonl", "reports.txt"):
+        with pytest.raises(RuntimeError), troubleshoot.guard(tmp_path / name):
+            raise RuntimeError(f"expected scalar type Float but found Half token={secret}")
+        assert secret not in (tmp_path / name).read_text(encoding="utf-8")
+
+
 def test_the_text_file_is_appended_to(tmp_path: Path) -> None:
     """Reports of several failures follow each other."""
     path = tmp_path / "reports.txt"

@@ -149,3 +149,29 @@ def test_autocast_is_seen_in_the_source() -> None:
         inside()
     except RuntimeError as error:
         assert any(fact.name == "autocast" and fact.value == "on" for fact in diagnose(error).report.mentions)
+
+
+@pytest.mark.parametrize("case", LIVE, ids=lambda case: case.name)
+def test_without_positions_of_expressions(case: Live, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python 3.10 does not say which part of a line failed: the whole statement answers."""
+    from troubleshoot.live.frames import Spot
+
+    monkeypatch.setattr(Spot, "_position", lambda spot: None)
+    diagnosis = diagnosis_of(case.fail)
+    assert diagnosis.first is not None
+    assert diagnosis.first.cause in case.causes
+    if case.module is not None:
+        assert diagnosis.culprit is not None
+        assert diagnosis.culprit.module == case.module
+
+
+@pytest.mark.parametrize("case", [one for one in LIVE if one.module], ids=lambda case: case.name)
+def test_without_source(case: Live, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In an interactive session or a frozen program there are no source lines: arguments answer, and nothing wrong is claimed."""
+    import linecache
+
+    monkeypatch.setattr(linecache, "getline", lambda *_: "")
+    diagnosis = diagnosis_of(case.fail)
+    assert diagnosis.errors == ()
+    if diagnosis.culprit is not None:
+        assert diagnosis.culprit.module == case.module

@@ -244,3 +244,20 @@ def test_the_module_of_a_huge_model_is_found_in_time() -> None:
     seen = look(caught(lambda: model(torch.ones(1, 4, dtype=torch.bfloat16))))
     assert seen is not None
     assert seen.modules[-1].path == "layers.9.1"
+
+
+def test_dtensors_are_read_by_their_local_part(tmp_path: Any) -> None:
+    """Sharded parameters dispatch by themselves; their own attributes tell the device."""
+    import torch.distributed as dist
+
+    if not dist.is_available():
+        pytest.skip("torch without distributed")
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.tensor import Replicate, distribute_tensor
+
+    dist.init_process_group("gloo", init_method=f"file://{tmp_path}/store", rank=0, world_size=1)
+    try:
+        header = read_tensor(distribute_tensor(torch.zeros(4, dtype=torch.float16), init_device_mesh("cpu", (1,)), [Replicate()]))
+    finally:
+        dist.destroy_process_group()
+    assert (header.dtype, header.device) == ("float16", "cpu")

@@ -143,10 +143,22 @@ def read_tensor(value: object) -> Reading:
     known = own.get("_fake_device", own.get("fake_device"))
     if known is not None and type(known) is loaded("torch", "device"):
         return Reading(dtype, str(known), None)
-    local = own.get("_local_tensor")
+    local = own.get("_local_tensor") if "_local_tensor" in own else _slot(value, "_local_tensor")
     if local is not None and local is not value and type(local) is tensor:
         return Reading(dtype, read_tensor(local).device, None)
     return Reading(dtype, None, None)
+
+
+def _slot(value: object, name: str) -> Any:
+    """Return what an instance keeps in a slot, or None."""
+    for one in classes(value):
+        descriptor = _CLASS_DICT.__get__(one).get(name)
+        if descriptor is not None:
+            try:
+                return descriptor.__get__(value) if type(descriptor) is MemberDescriptorType else None
+            except AttributeError:
+                return None
+    return None
 
 
 def _before(kinds: tuple[type, ...], end: type) -> tuple[type, ...]:
