@@ -10,89 +10,37 @@ from typing import Annotated
 import typer
 
 from troubleshoot.commands import audit, program
+from troubleshoot.commands.kb_app import kb_app
+from troubleshoot.commands.options import (
+    HELP_NAMES,
+    Color,
+    Deep,
+    Format,
+    Interpreter,
+    Language,
+    Output,
+    Overlays,
+    Redact,
+    complete_environment,
+    complete_issue,
+    examples,
+)
 from troubleshoot.commands.plain import PlainCommand, PlainGroup
-
-FORMATS = ("text", "markdown", "json", "html")
-
-
-def _examples(*lines: str, after: str = "") -> str:
-    """Return an epilog that typer does not re-wrap."""
-    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines) + (f"\n\n{after}" if after else "")
-
-
-_HELP_NAMES = {"help_option_names": ["-h", "--help"]}
 
 app = typer.Typer(
     cls=PlainGroup,
     name="troubleshoot",
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    context_settings=_HELP_NAMES,
-    epilog=_examples(
+    context_settings=HELP_NAMES,
+    epilog=examples(
         "troubleshoot diagnose error.txt",
         "python train.py 2>&1 | troubleshoot diagnose",
         "troubleshoot explain transformers/blip2-query-tokens-fp32",
         "troubleshoot env",
     ),
 )
-kb_app = typer.Typer(
-    cls=PlainGroup,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings=_HELP_NAMES,
-    help="Look into the knowledge base, check it and add to it.",
-    epilog=_examples(
-        "troubleshoot kb list torch",
-        "troubleshoot kb lint --kb my-kb",
-        "troubleshoot kb new torch/my-slug --kb my-kb",
-    ),
-)
 app.add_typer(kb_app, name="kb")
-
-
-def _complete_issue(incomplete: str) -> list[str]:
-    from troubleshoot.commands.completion import issues
-
-    return issues(incomplete)
-
-
-def _complete_format(incomplete: str) -> list[str]:
-    return [one for one in FORMATS if one.startswith(incomplete)]
-
-
-def _complete_language(incomplete: str) -> list[str]:
-    return [one for one in ("en", "zh") if one.startswith(incomplete)]
-
-
-def _complete_environment(incomplete: str) -> list[str]:
-    return [one for one in ("auto", "local", "report") if one.startswith(incomplete)]
-
-
-Format = Annotated[
-    str, typer.Option("--format", "-f", metavar="text|markdown|json|html", help="The form of the output.", autocompletion=_complete_format)
-]
-Language = Annotated[
-    str | None,
-    typer.Option(
-        "--lang", metavar="en|zh", help="Language; by default that of the locale.", show_default=False, autocompletion=_complete_language
-    ),
-]
-Overlays = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--kb",
-        metavar="DIR",
-        help="A folder of entries that add to or change the shipped ones; may be repeated. Also: TROUBLESHOOT_KB.",
-        show_default=False,
-    ),
-]
-Redact = Annotated[bool, typer.Option("--redact", help="Mask home directories, e-mail and IP addresses too; secrets always are.")]
-Output = Annotated[str | None, typer.Option("--output", "-o", metavar="FILE", help="Write to this file.", show_default=False)]
-Color = Annotated[str, typer.Option("--color", metavar="auto|always|never", help="Colour in a terminal; NO_COLOR is honoured.")]
-Interpreter = Annotated[
-    str | None, typer.Option("--python", metavar="PATH", help="Ask this interpreter, the one the program ran with.", show_default=False)
-]
-Deep = Annotated[bool, typer.Option("--deep", help="Also import torch, in a process of its own, and ask it what it sees (seconds).")]
 
 
 @app.callback(invoke_without_command=True)
@@ -114,7 +62,7 @@ def _program(
 
 @app.command(
     cls=PlainCommand,
-    epilog=_examples(
+    epilog=examples(
         "troubleshoot diagnose error.txt",
         "python train.py 2>&1 | troubleshoot diagnose",
         "troubleshoot diagnose error.txt --gpu V100-16GB --have transformers=4.50.1",
@@ -143,7 +91,7 @@ def diagnose(
             metavar="auto|local|report|FILE",
             help="Whose versions and GPU: this machine's if the report is from it (auto), this machine's, only what the "
             "report says, or those in a file (pip list, collect_env, nvidia-smi).",
-            autocompletion=_complete_environment,
+            autocompletion=complete_environment,
         ),
     ] = "auto",
     python: Interpreter = None,
@@ -195,14 +143,14 @@ def diagnose(
 
 @app.command(
     cls=PlainCommand,
-    epilog=_examples(
+    epilog=examples(
         "troubleshoot explain transformers/blip2-query-tokens-fp32",
         "troubleshoot explain dtype-mismatch/fp32-island --lang zh",
     ),
 )
 def explain(
     issue: Annotated[
-        str, typer.Argument(metavar="ISSUE", help="The id of a known issue, or the code of a cause.", autocompletion=_complete_issue)
+        str, typer.Argument(metavar="ISSUE", help="The id of a known issue, or the code of a cause.", autocompletion=complete_issue)
     ],
     format: Format = "text",
     lang: Language = None,
@@ -218,7 +166,7 @@ def explain(
 
 @app.command(
     cls=PlainCommand,
-    epilog=_examples(
+    epilog=examples(
         "troubleshoot env",
         "troubleshoot env --deep",
         "troubleshoot env --python /path/to/venv/bin/python --format json -o env.json",
@@ -243,12 +191,12 @@ def env(
     return run(deep=deep, python=python, format=format, language=lang, one_liner=one_liner, redact=redact, output=output, color=color)
 
 
-app.command(cls=PlainCommand, context_settings=program.CONTEXT, epilog=_examples(*program.EXAMPLES, after=program.AFTER))(program.run)
+app.command(cls=PlainCommand, context_settings=program.CONTEXT, epilog=examples(*program.EXAMPLES, after=program.AFTER))(program.run)
 
 
 @app.command(
     cls=PlainCommand,
-    epilog=_examples(
+    epilog=examples(
         "troubleshoot verify torch/linear-dtype",
         "troubleshoot verify transformers/blip2-query-tokens-fp32 --device cpu --isolated",
         "troubleshoot verify transformers/qwen2-vl-eager-fp16-nan --with transformers==4.57.6",
@@ -258,7 +206,7 @@ app.command(cls=PlainCommand, context_settings=program.CONTEXT, epilog=_examples
 )
 def verify(
     issue: Annotated[
-        str | None, typer.Argument(metavar="[ISSUE]", help="The id of a known issue that has a case.", autocompletion=_complete_issue)
+        str | None, typer.Argument(metavar="[ISSUE]", help="The id of a known issue that has a case.", autocompletion=complete_issue)
     ] = None,
     all_: Annotated[bool, typer.Option("--all", help="Verify every issue that has a case.")] = False,
     cause: Annotated[
@@ -311,158 +259,4 @@ def verify(
     )
 
 
-app.command(cls=PlainCommand, epilog=_examples(*audit.EXAMPLES, after=audit.AFTER))(audit.audit)
-
-
-@kb_app.command(
-    "list",
-    cls=PlainCommand,
-    epilog=_examples(
-        "troubleshoot kb list",
-        "troubleshoot kb list bfloat16",
-        "troubleshoot kb list --format json",
-    ),
-)
-def kb_list(
-    words: Annotated[
-        list[str] | None, typer.Argument(metavar="[WORD]...", help="Only entries whose id, title or cause contain all of these.")
-    ] = None,
-    format: Format = "text",
-    lang: Language = None,
-    kb: Overlays = None,
-    output: Output = None,
-    color: Color = "auto",
-) -> int:
-    """List the known issues."""
-    from troubleshoot.commands.kb import run_list
-
-    return run_list(tuple(words or ()), format=format, language=lang, kb=kb or (), output=output, color=color)
-
-
-@kb_app.command(
-    "show",
-    cls=PlainCommand,
-    epilog=_examples(
-        "troubleshoot kb show torch/linear-dtype",
-        "troubleshoot kb show torch/linear-dtype --format json",
-    ),
-)
-def kb_show(
-    issue: Annotated[str, typer.Argument(metavar="ID", help="The id of an entry.", autocompletion=_complete_issue)],
-    format: Annotated[str, typer.Option("--format", "-f", metavar="yaml|json", help="The form of the output.")] = "yaml",
-    kb: Overlays = None,
-    output: Output = None,
-) -> int:
-    """Print an entry as data, overlays included. For a page to read: troubleshoot explain ID."""
-    from troubleshoot.commands.kb import run_show
-
-    return run_show(issue, format=format, kb=kb or (), output=output)
-
-
-@kb_app.command(
-    "lint",
-    cls=PlainCommand,
-    epilog=_examples(
-        "troubleshoot kb lint",
-        "troubleshoot kb lint --kb my-kb",
-        after="Exit status: 0 no problem, 1 problems, 2 an error in use.",
-    ),
-)
-def kb_lint(
-    kb: Overlays = None,
-    innocent: Annotated[
-        str | None, typer.Option(metavar="FOLDER", help="Texts of which none may be diagnosed (in a checkout: tests/data/innocent).")
-    ] = None,
-    format: Annotated[str, typer.Option("--format", "-f", metavar="text|json", help="The form of the output.")] = "text",
-    output: Output = None,
-) -> int:
-    """Check every entry: its form, its examples against all entries, its references and translations, and innocent texts against all."""
-    from troubleshoot.commands.kb import run_lint
-
-    return run_lint(format=format, kb=kb or (), innocent=innocent, output=output)
-
-
-@kb_app.command(
-    "score",
-    cls=PlainCommand,
-    epilog=_examples(
-        "troubleshoot kb score my-cases",
-        "troubleshoot kb score my-cases --format json -o score.json",
-    ),
-)
-def kb_score(
-    folder: Annotated[str, typer.Argument(metavar="FOLDER", help="A folder of ID.txt with labels.yaml (ID: cause, also, fix).")],
-    kb: Overlays = None,
-    format: Annotated[str, typer.Option("--format", "-f", metavar="text|json", help="The form of the output.")] = "text",
-    output: Output = None,
-) -> int:
-    """Measure the diagnoses of labelled reports: how often cause and fix are right, and how honest the confidence is."""
-    from troubleshoot.commands.kb import run_score
-
-    return run_score(folder, format=format, kb=kb or (), output=output)
-
-
-@kb_app.command(
-    "bisect",
-    cls=PlainCommand,
-    epilog=_examples(
-        "troubleshoot kb bisect transformers/blip2-query-tokens-fp32 --from 4.48 --to 4.51.3",
-        "troubleshoot kb bisect transformers/qwen2-vl-eager-fp16-wrong --from 4.50 --format json",
-        after="Exit status: 0 a border was found, 1 none, 2 an error in use.",
-    ),
-)
-def kb_bisect(
-    issue: Annotated[str, typer.Argument(metavar="ID", help="The id of an entry with a case.", autocompletion=_complete_issue)],
-    package: Annotated[
-        str | None, typer.Option("--package", metavar="P", help="The package whose releases to run.", show_default=False)
-    ] = None,
-    from_: Annotated[str | None, typer.Option("--from", metavar="V", help="The first release.", show_default=False)] = None,
-    to: Annotated[str | None, typer.Option("--to", metavar="V", help="The last release.", show_default=False)] = None,
-    case: Annotated[str | None, typer.Option("--case", metavar="NAME", help="One of the issue's cases.", show_default=False)] = None,
-    record: Annotated[
-        str | None, typer.Option("--record", metavar="DIR", help="Also write it into this folder of records.", show_default=False)
-    ] = None,
-    format: Annotated[str, typer.Option("--format", "-f", metavar="text|json", help="The form of the output.")] = "text",
-    kb: Overlays = None,
-    output: Output = None,
-) -> int:
-    """Measure which releases show an issue: run its case over them, in environments of their own, and find the borders."""
-    from troubleshoot.commands.bisect import run
-
-    return run(issue, case=case, package=package, low=from_, high=to, record=record, format=format, kb=kb or (), output=output)
-
-
-@kb_app.command(
-    "new",
-    cls=PlainCommand,
-    epilog=_examples(
-        "troubleshoot kb new torch/my-slug",
-        "troubleshoot kb new mylib/my-slug --kb my-kb",
-    ),
-)
-def kb_new(
-    issue: Annotated[str, typer.Argument(metavar="ID", help="package/slug of the new entry.")],
-    kb: Annotated[str | None, typer.Option("--kb", metavar="DIR", help="The folder of entries to add to.", show_default=False)] = None,
-    cause: Annotated[str | None, typer.Option("--cause", metavar="CODE", help="Its cause.", show_default=False)] = None,
-    message: Annotated[
-        str | None, typer.Option("--message", metavar="TEXT", help="The error message to recognise it by.", show_default=False)
-    ] = None,
-) -> int:
-    """Start a new entry: write a file to fill in."""
-    from troubleshoot.commands.kb import run_new
-
-    return run_new(issue, kb=kb, cause=cause, message=message)
-
-
-@kb_app.command(
-    "schema",
-    cls=PlainCommand,
-    epilog=_examples(
-        "troubleshoot kb schema -o my-kb/schema.json",
-    ),
-)
-def kb_schema(output: Output = None) -> int:
-    """Print the JSON Schema of an entry, by which editors check and complete it."""
-    from troubleshoot.commands.kb import run_schema
-
-    return run_schema(output=output)
+app.command(cls=PlainCommand, epilog=examples(*audit.EXAMPLES, after=audit.AFTER))(audit.audit)
