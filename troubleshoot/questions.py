@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from troubleshoot.knowledge.base import KnowledgeBase
 from troubleshoot.knowledge.schema import Ask, Condition
@@ -49,11 +49,15 @@ _DEFAULTS: dict[str, tuple[Ask, ...]] = {
 
 @dataclass(frozen=True)
 class Open:
-    """An unknown fact with its question and the issues that it bears on."""
+    """An unknown fact with its question and the issues that it bears on.
+
+    ``certain``: an answer is known to change the first issue, and need not be tried: the release of an entry that claims certain releases.
+    """
 
     about: str
     ask: Ask
     issues: tuple[str, ...]
+    certain: bool = False
 
 
 def open_facts(hypotheses: tuple[Hypothesis, ...], candidates: tuple[Candidate, ...], undecided: tuple[str, ...]) -> tuple[Open, ...]:
@@ -76,7 +80,10 @@ def open_facts(hypotheses: tuple[Hypothesis, ...], candidates: tuple[Candidate, 
         for one in hypothesis.entry.affected:
             package = hypothesis.candidate.context.facts.package(one.package)
             if package is None or package.version == "":
-                _add(found, f"package.{one.package}", _version_question(one.package), hypothesis.entry.id)
+                about = f"package.{one.package}"
+                _add(found, about, _version_question(one.package), hypothesis.entry.id)
+                if hypothesis is hypotheses[0]:
+                    found[about] = replace(found[about], certain=True, issues=(*found[about].issues, *hypothesis.entry.refines))
     for about in undecided:
         default = _default(about)
         if default is not None:
@@ -168,22 +175,29 @@ def questions(
     ``first_fix(answers)`` diagnoses again with an answer and returns the first issue and fix; ``may_matter(about)`` tells cheaply that
     no answer can change them.
     """
-    now = first_fix({})
+    now: tuple[str, str] | None = None
     asked: list[tuple[int, int, Question]] = []
     for position, one in enumerate(opens[:_MOST_TRIED]):
+        if one.certain:
+            asked.append((-_MOST_ANSWERS, position, _question(one, one.issues, language)))
+            continue
         if not may_matter(one.about):
             continue
+        now = now or first_fix({})
         answers = (one.ask.answers or _version_answers(one, base))[:_MOST_ANSWERS]
         outcomes = {first_fix({one.about: answer}) for answer in answers}
         changes = len(outcomes - {now})
         if changes == 0:
             continue
-        text = one.ask.zh if language == "zh" and one.ask.zh else one.ask.en
-        shown = one.ask.answers or ()
-        decides = tuple(dict.fromkeys((*one.issues, *(outcome[0] for outcome in outcomes if outcome))))
-        asked.append((-changes, position, Question(text, one.about, tuple(shown), decides)))
+        decides = (*one.issues, *(outcome[0] for outcome in outcomes if outcome))
+        asked.append((-changes, position, _question(one, decides, language)))
     asked.sort(key=lambda item: item[:2])
     return tuple(question for _, _, question in asked[:_MOST_QUESTIONS])
+
+
+def _question(one: Open, decides: tuple[str, ...], language: str) -> Question:
+    text = one.ask.zh if language == "zh" and one.ask.zh else one.ask.en
+    return Question(text, one.about, tuple(one.ask.answers or ()), tuple(dict.fromkeys(decides)))
 
 
 def _version_answers(one: Open, base: KnowledgeBase) -> tuple[str, ...]:
