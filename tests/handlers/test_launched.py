@@ -82,6 +82,17 @@ def test_the_election_is_for_one_run(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert [elected(), elected(), elected()] == [True, False, False]
     monkeypatch.setenv("TORCHELASTIC_RESTART_COUNT", "1")
     assert elected()
+    for name in ("TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT"):
+        monkeypatch.delenv(name)
+    for name, value in {"LOCAL_RANK": "0", "MASTER_PORT": "29500", "WORLD_SIZE": "2"}.items():
+        monkeypatch.setenv(name, value)
+    assert [elected(), elected()] == [True, False]
+    for path in (tmp_path / f"troubleshoot-{os.getuid()}").iterdir():
+        os.utime(path, (0, 0))
+    assert [elected(), elected()] == [True, False]
+    monkeypatch.setenv("WORLD_SIZE", "1")
+    assert [elected(), elected()] == [True, True]
+    monkeypatch.setenv("WORLD_SIZE", "2")
     (tmp_path / "file").write_text("")
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "file"))
     assert [elected(), elected()] == [True, True]

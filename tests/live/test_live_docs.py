@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import logging
 import re
 from pathlib import Path
 
@@ -36,6 +37,7 @@ def test_the_page_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
                 assert re.fullmatch(r"[0-9a-f]{8,}\n", printed.getvalue())
     finally:
         troubleshoot.uninstall()
+        logging.getLogger("service").handlers.clear()
     assert namespace["guarded"].diagnosis.culprit.module == "1"  # type: ignore[attr-defined]
 
 

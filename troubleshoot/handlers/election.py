@@ -17,6 +17,8 @@ from types import FrameType
 
 #: Files of runs that ended longer ago than this many seconds are removed.
 _OLD = 86_400.0
+#: Workers of one run fail within this many seconds of each other.
+_EARLIER = 120.0
 
 
 def run_key() -> str | None:
@@ -26,7 +28,8 @@ def run_key() -> str | None:
     """
     run = os.environ.get("TORCHELASTIC_RUN_ID")
     if run is None:
-        if not ("LOCAL_RANK" in os.environ and "MASTER_PORT" in os.environ):
+        alone = os.environ.get("WORLD_SIZE", "1") == "1"
+        if alone or not ("LOCAL_RANK" in os.environ and "MASTER_PORT" in os.environ):
             return None
         run = f"{os.environ.get('MASTER_ADDR')}:{os.environ['MASTER_PORT']}"
     restart = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
@@ -48,11 +51,22 @@ def elected() -> bool:
         os.makedirs(folder, mode=0o700, exist_ok=True)  # noqa: PTH103
         os.close(os.open(os.path.join(folder, name), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))  # noqa: PTH118
     except FileExistsError:
-        return False
+        return "TORCHELASTIC_RUN_ID" not in os.environ and _stale(os.path.join(folder, name))  # noqa: PTH118
     except OSError:
         return True
     _remove_old(folder)
     return True
+
+
+def _stale(path: str) -> bool:
+    """Tell whether a file is from an earlier run, where no run id tells runs apart; it is then taken over."""
+    try:
+        old = time.time() - os.stat(path).st_mtime > _EARLIER  # noqa: PTH116
+        if old:
+            os.utime(path)
+    except OSError:
+        return False
+    return old
 
 
 def _remove_old(folder: str) -> None:
