@@ -70,6 +70,21 @@ def test_blip2_names_the_layernorm_and_the_query_tokens() -> None:
     assert model(pixel_values) is not None
 
 
+def test_query_tokens_that_are_handed_on_as_they_are() -> None:
+    """A parameter of the outer module is an input of the inner one, not one of its weights."""
+
+    class Direct(Blip2):
+        def forward(self, pixel_values: Any) -> Any:
+            return self.qformer(query_embeds=self.query_tokens)
+
+    model = Direct().half()
+    model.query_tokens.data = model.query_tokens.data.float()
+    diagnosis = failing(lambda: model(None))
+    assert diagnosis.culprit is not None
+    assert (diagnosis.culprit.module, diagnosis.culprit.has, diagnosis.culprit.meets) == ("qformer.layernorm", "float16", "float32")
+    assert "query_tokens" in diagnosis.culprit.why
+
+
 class VisionTower(nn.Module):
     """The vision tower ``vpm`` of MiniCPM-V."""
 

@@ -67,7 +67,11 @@ def blame(scene: Scene) -> Blame | None:
         or (scene.kind == "dtype" and one.dtype in FLOATING)
     ]
     weights = [(index, one) for index, one in operands if one.role in ("parameter", "buffer")]
-    others = [(index, one) for index, one in operands if one.role not in ("parameter", "buffer")]
+    mine = [(index, one) for index, one in weights if one.owner is None or one.owner == scene.path]
+    if mine:
+        # A parameter of another module is what this one was given: query tokens, position embeddings.
+        weights = mine
+    others = [pair for pair in operands if pair not in weights]
     if scene.writes and scene.kind == "dtype":
         return _write(scene, [one for _, one in operands])
     odd = next(((index, one) for index, one in others if weights and scene.of(one) != scene.of(weights[0][1])), None)
