@@ -54,8 +54,6 @@ class FailureFacts:
     """What one failure shows by itself."""
 
     failure: Failure
-    #: what was found for a frame pattern: frames do not change while a user answers questions
-    seen: dict[tuple[str | None, str | None, str | None], object] = field(default_factory=dict, compare=False)
 
     @cached_property
     def all_paths(self) -> str:

@@ -158,7 +158,7 @@ def compile_condition(condition: Condition) -> Program:
         return lambda context: _negate(inner(context))
     if condition.frame is not None or (condition.fact is None and (condition.function or condition.code)):
         pattern = FramePattern(file=condition.frame, function=condition.function, code=condition.code)
-        return lambda context: _frame(pattern, context)
+        return _frame(pattern)
     if condition.text is not None:
         return _any((condition,))
     if condition.fact is None:
@@ -263,34 +263,32 @@ def nowhere(part: str, failure: FailureFacts) -> bool:
     return (f"/{part}" if "/" in part else part) not in failure.all_paths
 
 
-def _frame(pattern: FramePattern, context: Context) -> Outcome:
-    failure = context.failure
-    if failure is None or not failure.frames:
-        return UNKNOWN
-    key = (pattern.file, pattern.function, pattern.code)
-    known = failure.seen.get(key)
-    if isinstance(known, Outcome):
-        return known
-    outcome = _look_for_frame(pattern, failure)
-    failure.seen[key] = outcome
-    return outcome
+def _frame(pattern: FramePattern) -> Program:
+    """Mostly the place or its code is nowhere in the traceback, which one look at all paths, or at all code, tells."""
+    text = None if pattern.file is None else f"/{pattern.file}" if "/" in pattern.file else pattern.file
+    code = None if pattern.code is None else squeezed(pattern.code)
+    absent = Outcome(False, f"no frame in {pattern.file or pattern.function or pattern.code}")
+
+    def program(context: Context) -> Outcome:
+        failure = context.failure
+        if failure is None or not failure.frames:
+            return UNKNOWN
+        if text is not None and text not in failure.all_paths:
+            return absent if failure.complete else UNKNOWN
+        if code is not None and code not in failure.all_code:
+            # Code that is not shown may be there.
+            return absent if failure.complete and not failure.uncoded else UNKNOWN
+        return _look_for_frame(pattern, failure) or (absent if failure.complete and (code is None or not failure.uncoded) else UNKNOWN)
+
+    return program
 
 
-def _look_for_frame(pattern: FramePattern, failure: FailureFacts) -> Outcome:
-    if pattern.file is not None and nowhere(pattern.file, failure):
-        return Outcome(False, f"no frame in {pattern.file}") if failure.complete else UNKNOWN
-    if pattern.code is not None and not failure.uncoded and squeezed(pattern.code) not in failure.all_code:
-        return Outcome(False, f"no frame with {pattern.code}") if failure.complete else UNKNOWN
-    code_missing = False
+def _look_for_frame(pattern: FramePattern, failure: FailureFacts) -> Outcome | None:
     for frame, path in zip(failure.frames, failure.paths, strict=True):
         if frame_matches(pattern, frame, path):
             where = path.rpartition("/")[2]
             return Outcome(True, f"{where}{f', in {frame.function}' if frame.function else ''}", frame.at)
-        if pattern.code is not None and frame.code is None and frame_matches(FramePattern(pattern.file, pattern.function), frame, path):
-            code_missing = True
-    if failure.complete and not code_missing:
-        return Outcome(False, f"no frame in {pattern.file or pattern.function or pattern.code}")
-    return UNKNOWN
+    return None
 
 
 def _listed(value: object) -> frozenset[str]:
