@@ -76,7 +76,7 @@ class Vocabulary:
         for piece in term.pieces:
             if piece in self.text:
                 return True
-        return any(parts <= self.words for parts, _ in term.pairs)
+        return bool(term.pairs) and any(parts <= self.words for parts, _ in term.pairs)
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,10 @@ class Phrase:
 
     def possible(self, vocabulary: Vocabulary) -> bool:
         """Tell whether every term occurs somewhere in a text."""
-        return all(vocabulary.allows(term) for term in self.terms)
+        for term in self.terms:  # noqa: SIM110  (a generator would cost as much as the look-up itself)
+            if not vocabulary.allows(term):
+                return False
+        return True
 
 
 def _term(text: str) -> Term:

@@ -237,7 +237,7 @@ def _hold(
     earlier: Candidate | None = None,
     changed: frozenset[str] = frozenset(),
 ) -> Candidate:
-    hit, where = min(hits, key=lambda item: (_RANK[item[1]], item[0].line))
+    hit, where = hits[0] if len(hits) == 1 else min(hits, key=lambda item: (_RANK[item[1]], item[0].line))
     failure = search.failures[place] if place is not None else None
     template = _template(entry, search.base.index.patterns[hit.pattern][1])
     bindings = dict(_facts_of(hit.captured, tuple(template.roles.items()) if template else ()))
@@ -283,7 +283,10 @@ def _facts_of(captured: tuple[Captured, ...], roles: tuple[tuple[str, str], ...]
 
 
 def _template(entry: Entry, text: str) -> MessageTemplate | None:
-    return next((one for one in entry.signature.message if one.template == text), None)
+    for one in entry.signature.message:
+        if one.template == text:
+            return one
+    return None
 
 
 def _frames(patterns: tuple[FramePattern, ...], failure: FailureFacts | None) -> Outcome:
