@@ -73,6 +73,8 @@ class Hypothesis(msgspec.Struct, frozen=True, eq=False):
 _FAINT = 0.02
 #: With less probability than this left after two entries, further ones are not worth their work.
 _LITTLE_LEFT = 0.1
+#: An issue that is this sure leaves no room for another explanation of the same failure.
+_SURE = 0.95
 #: Candidates of one failure that are turned into hypotheses.
 _MOST_CANDIDATES = 8
 
@@ -153,6 +155,8 @@ def _rank_group(group: list[Candidate], penalty: float, base: KnowledgeBase, mos
         strength = strengths[candidate.entry.id]
         if found and (strength < _FAINT or len(found) >= most or (remaining < _LITTLE_LEFT and len(entries) > 1)):
             continue
+        if found and found[0].confidence >= _SURE and found[0].entry.kind == "issue":
+            break
         scale = min(1.0, remaining) if found else 1.0
         hypotheses = _hypotheses(candidate, strength, scale, leading[candidate.entry.id])
         found.extend(hypotheses)
