@@ -173,11 +173,17 @@ def run_schema(*, output: str | None) -> int:
 
 def json_schema() -> dict[str, Any]:
     """Return the JSON Schema (2020-12) of a file of the knowledge base: an entry, or with ``extends`` an extension of one."""
+    import inspect
+
     import msgspec
 
     from troubleshoot.knowledge.schema import Entry, Extension
 
     (entry, extension), definitions = msgspec.json.schema_components([Entry, Extension], ref_template="#/$defs/{name}")
+    for definition in definitions.values():
+        # Python 3.13 takes the indentation out of a docstring and the ones before it keep it: the file must not differ.
+        if "description" in definition:
+            definition["description"] = inspect.cleandoc(definition["description"])
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "An entry of troubleshoot's knowledge base",
