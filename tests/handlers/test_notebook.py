@@ -11,6 +11,8 @@ pytest.importorskip("IPython")
 from IPython.testing.globalipapp import start_ipython
 from IPython.utils.capture import capture_output
 
+pytestmark = pytest.mark.slow
+
 CELL = 'raise RuntimeError("expected scalar type Float but found Half")'
 
 

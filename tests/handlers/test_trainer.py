@@ -14,7 +14,7 @@ transformers = pytest.importorskip("transformers")
 
 from troubleshoot.handlers.trainer import TroubleshootCallback  # noqa: E402
 
-pytestmark = pytest.mark.torch
+pytestmark = [pytest.mark.torch, pytest.mark.slow]
 
 
 class Regression(torch.nn.Module):  # type: ignore[misc,name-defined]

@@ -11,7 +11,7 @@ from live_failures import IDS, Model  # noqa: E402
 
 from troubleshoot import diagnose  # noqa: E402
 
-pytestmark = pytest.mark.torch
+pytestmark = [pytest.mark.torch, pytest.mark.slow]
 
 
 def test_an_adapter_in_another_dtype_is_named() -> None:
