@@ -8,6 +8,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from troubleshoot.lazy import lazy_names
 from troubleshoot.version import __version__
 
 if TYPE_CHECKING:
@@ -72,16 +73,7 @@ __all__ = [
     "watch",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    value = getattr(import_module(f"{__name__}.{home}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = lazy_names(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import doctest
 from pathlib import Path
 
 import pytest
+from doc_examples import run_examples
 
 pytest.importorskip("torch")
 
@@ -16,10 +16,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "audit.md"
 
 def test_every_example_of_the_page_runs() -> None:
     """Code and output of the page agree."""
-    # The fences are no part of the examples.
-    text = "\n".join("" if line.startswith("```") else line for line in PAGE.read_text(encoding="utf-8").splitlines())
-    example = doctest.DocTestParser().get_doctest(text, {}, "audit.md", str(PAGE), 0)
-    results = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(example)
+    results = run_examples(PAGE)
     assert results.attempted > 15
     assert results.failed == 0
 

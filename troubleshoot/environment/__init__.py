@@ -1,8 +1,9 @@
 """What is known of packages and accelerators: probed here, or parsed from what was pasted."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from troubleshoot.environment.model import Accelerator, Environment, Package
+from troubleshoot.lazy import lazy_names
 
 if TYPE_CHECKING:
     from troubleshoot.environment.dtype_support import Support, support
@@ -52,13 +53,4 @@ __all__ = [
     "to_json",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    value = getattr(import_module(f"{__name__}.{home}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = lazy_names(__name__, _HOMES)

@@ -1,6 +1,8 @@
 """Verification: reproduce a known issue on this machine, try every fix, show what works."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from troubleshoot.lazy import lazy_names
 
 if TYPE_CHECKING:
     from troubleshoot.verify.model import Verification
@@ -11,13 +13,4 @@ _HOMES = {"Handle": "patches", "Verification": "model", "apply": "patches", "ver
 
 __all__ = ["Handle", "Verification", "apply", "verify", "verify_diagnosis"]
 
-
-def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    value = getattr(import_module(f"{__name__}.{home}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = lazy_names(__name__, _HOMES)
