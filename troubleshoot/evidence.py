@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
+
+import msgspec
 
 from troubleshoot.environment.model import Accelerator, Environment, Package
+from troubleshoot.lazy import lazy_attribute
 from troubleshoot.report.model import Failure, Frame, Report
 from troubleshoot.report.places import locate
 
@@ -39,8 +42,7 @@ _SAME_NAME = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Fact:
+class Fact(msgspec.Struct, frozen=True):
     """One observation: its value in canonical spelling, where it comes from, and the line of the report (None: not from the report)."""
 
     value: str
@@ -55,27 +57,27 @@ class FailureFacts:
 
     failure: Failure
 
-    @cached_property
+    @lazy_attribute
     def all_paths(self) -> str:
-        """All frames' files in one text, each after a newline and a slash, so that one search tells whether a part occurs at all."""
-        return "".join(f"\n/{path}" for path in self.paths)
+        """All frames' files in one text, each once, after a newline and a slash: one search tells whether a part occurs at all."""
+        return "".join([f"\n/{path}" for path in dict.fromkeys(self.paths)])
 
-    @cached_property
+    @lazy_attribute
     def all_code(self) -> str:
-        """The quoted code of all frames without blanks, a line each: one search tells whether a piece occurs at all."""
-        return "\n".join(squeezed(frame.code) for frame in self.frames if frame.code)
+        """The quoted code of all frames without blanks, each once: one search tells whether a piece occurs at all."""
+        return "\n".join([squeezed(code) for code in dict.fromkeys(frame.code for frame in self.frames) if code])
 
-    @cached_property
+    @lazy_attribute
     def uncoded(self) -> bool:
         """Tell whether a frame is shown without its code."""
         return any(frame.code is None for frame in self.frames)
 
-    @cached_property
+    @lazy_attribute
     def frames(self) -> tuple[Frame, ...]:
         """All frames of the chain."""
         return self.failure.frames
 
-    @cached_property
+    @lazy_attribute
     def complete(self) -> bool:
         """Tell whether the root's traceback is whole, so that a frame which is not there was not passed.
 
@@ -84,12 +86,12 @@ class FailureFacts:
         root = self.failure.root
         return root.complete and bool(root.frames) and locate(root.frames[0].path)[0] in ("user", "python")
 
-    @cached_property
+    @lazy_attribute
     def paths(self) -> tuple[str, ...]:
         """The frames' files with forward slashes."""
         return tuple(frame.path for frame in self.frames)
 
-    @cached_property
+    @lazy_attribute
     def facts(self) -> dict[str, tuple[Fact, ...]]:
         """``exception``, ``op`` and ``library``."""
         found: dict[str, tuple[Fact, ...]] = {}

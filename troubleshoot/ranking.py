@@ -9,6 +9,8 @@ checked for calibration with ``troubleshoot kb score``; docs/accuracy.md shows t
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from itertools import islice
 
 import msgspec
 
@@ -127,43 +129,56 @@ def _rank_group(group: list[Candidate], penalty: float, base: KnowledgeBase, mos
     if most_literal is not None and most_literal.refuted_by is not None:
         group = [one for one in group if one is not most_literal]
         most_literal = None
-    ids = {one.entry.id for one in group}
-    ancestors = {one.entry.id: _ancestors(one.entry, base) for one in group}
-    # A special entry for which nothing of its own speaks stands back where another one has something, or claims nothing special.
-    stands_back = {one.entry.id: one.special and one.own <= 0 and not (one.identified and one is most_literal) for one in group}
-    rivals = not all(stands_back.values())
-    strengths = {one.entry.id: _probability(_log_odds(one, stands_back[one.entry.id], rivals) + penalty) for one in group}
-    leading = {id_: not (back and rivals) for id_, back in stands_back.items()}
-    # An entry is overruled by a supported one that refines it.
-    overruled = {
-        parent for one in group if leading[one.entry.id] and strengths[one.entry.id] >= LIKELY for parent in ancestors[one.entry.id] & ids
-    }
-    ordered = sorted(
-        group,
-        key=lambda one: (
-            # those that answer, then the more general ones that they overrule, then special ones for which nothing speaks
-            0 if leading[one.entry.id] and one.entry.id not in overruled else 1 if leading[one.entry.id] else 2,
-            -len(ancestors[one.entry.id] & ids) if leading[one.entry.id] and one.entry.id not in overruled else 0,
-            -strengths[one.entry.id] - 0.05 * one.own,
-            one.entry.id,
-        ),
-    )
     found: list[Hypothesis] = []
     entries: set[str] = set()
     remaining = 1.0
-    for candidate in ordered[:_MOST_CANDIDATES]:
-        strength = strengths[candidate.entry.id]
-        if found and (strength < _FAINT or len(found) >= most or (remaining < _LITTLE_LEFT and len(entries) > 1)):
+    for candidate, strength, leads in islice(_in_order(group, most_literal, penalty, base), _MOST_CANDIDATES):
+        if found and (len(found) >= most or (remaining < _LITTLE_LEFT and len(entries) > 1)):
+            break
+        if found and strength < _FAINT:
             continue
         if found and found[0].confidence >= _SURE and found[0].entry.kind == "issue":
             break
         scale = min(1.0, remaining) if found else 1.0
-        hypotheses = _hypotheses(candidate, strength, scale, leading[candidate.entry.id])
+        hypotheses = _hypotheses(candidate, strength, scale, leads)
         found.extend(hypotheses)
         if hypotheses:
             entries.add(candidate.entry.id)
             remaining = max(0.05, remaining - strength * scale)
     return found
+
+
+def _in_order(
+    group: list[Candidate], most_literal: Candidate | None, penalty: float, base: KnowledgeBase
+) -> Iterator[tuple[Candidate, float, bool]]:
+    """Yield the candidates of one failure with their strengths, and whether they lead: the many that stand back only if someone asks."""
+    # A special entry for which nothing of its own speaks stands back where another one has something, or claims nothing special.
+    back = [one.special and one.own <= 0 and not (one.identified and one is most_literal) for one in group]
+    rivals = not all(back)
+    leading = [one for one, stands_back in zip(group, back, strict=True) if not stands_back] if rivals else group
+    ids = {one.entry.id for one in group}
+    ancestors = {one.entry.id: _ancestors(one.entry, base) & ids for one in leading}
+    strengths = {one.entry.id: _probability(_log_odds(one, not rivals, rivals) + penalty) for one in leading}
+    # An entry is overruled by a supported one that refines it.
+    overruled = {parent for one in leading if strengths[one.entry.id] >= LIKELY for parent in ancestors[one.entry.id]}
+    leading = sorted(
+        leading,
+        key=lambda one: (
+            # those that answer, the most special first, then the more general ones that they overrule
+            1 if one.entry.id in overruled else 0,
+            0 if one.entry.id in overruled else -len(ancestors[one.entry.id]),
+            -strengths[one.entry.id] - 0.05 * one.own,
+            one.entry.id,
+        ),
+    )
+    for one in leading:
+        yield one, strengths[one.entry.id], True
+    if rivals:
+        others = [
+            (_probability(_log_odds(one, True, True) + penalty), one) for one, stands_back in zip(group, back, strict=True) if stands_back
+        ]
+        for strength, one in sorted(others, key=lambda item: (-item[0] - 0.05 * item[1].own, item[1].entry.id)):
+            yield one, strength, False
 
 
 def _most_literal(group: list[Candidate]) -> Candidate | None:

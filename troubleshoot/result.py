@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
+
+import msgspec
 
 from troubleshoot.environment.model import Environment
 from troubleshoot.report.model import Report
@@ -15,8 +17,7 @@ Verdict = Literal["known", "likely", "unknown"]
 Reason = Literal["out-of-scope", "no-entry", "too-little", "no-failure"]
 
 
-@dataclass(frozen=True)
-class EvidenceItem:
+class EvidenceItem(msgspec.Struct, frozen=True):
     """A fact held against a condition of an entry: what was seen, and on which line of the report (None: not from the report)."""
 
     state: State
@@ -25,8 +26,7 @@ class EvidenceItem:
     line: int | None = None
 
 
-@dataclass(frozen=True)
-class SeenRun:
+class SeenRun(msgspec.Struct, frozen=True):
     """The recorded outcome of running a fix: only for the device and versions named, for nothing else."""
 
     outcome: str
@@ -36,8 +36,7 @@ class SeenRun:
     date: str
 
 
-@dataclass(frozen=True)
-class FixAdvice:
+class FixAdvice(msgspec.Struct, frozen=True):
     """A fix held against the user's environment.
 
     ``fits`` is True, False, or None with the deciding fact named in ``why``. ``command`` is a shell command, ``code`` what to write.
@@ -56,7 +55,7 @@ class FixAdvice:
     expected: str = "works"
     warning: str | None = None
     seen: tuple[SeenRun, ...] = ()
-    action: dict[str, Any] = field(default_factory=dict)
+    action: dict[str, Any] = {}
 
 
 @dataclass(frozen=True)
@@ -198,7 +197,7 @@ def _environment(environment: Environment) -> dict[str, Any]:
 
 
 def _issue(one: IssueDiagnosis) -> dict[str, Any]:
-    data = asdict(one)
+    data: dict[str, Any] = msgspec.to_builtins(one)
     for fix in data["fixes"]:
         del fix["action"]
         fix["seen"] = list(fix["seen"])

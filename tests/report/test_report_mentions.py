@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 from troubleshoot.report import read_report
+from troubleshoot.report.mention_options import TABLES
 
 
 def said(text: str, kind: str) -> list[tuple[str, str]]:
@@ -313,3 +318,22 @@ def test_mentions_have_their_line_and_are_bounded() -> None:
     assert report.mentions[0].line == 2
     assert report.mentions[0].text == "two with torch==2.3.0"
     assert len(report.mentions) <= 400
+
+
+@pytest.mark.parametrize(("literals", "pattern"), [row[:2] for rows in TABLES.values() for row in rows])
+@given(data=st.data())
+@settings(max_examples=60, deadline=None)
+def test_a_table_pattern_matches_only_where_a_literal_of_its_occurs(literals: tuple[str, ...], pattern: str, data: st.DataObject) -> None:
+    """The literals are looked for first; one that is missing would hide what the pattern finds."""
+    # Lower case: Hypothesis would also draw characters such as the Kelvin sign, whose lower case is the letter k.
+    drawn = data.draw(st.from_regex(re.compile(pattern)))
+    assume(re.search(pattern, drawn))
+    assert any(literal in drawn.lower() for literal in literals)
+
+
+def test_an_error_message_asks_for_no_dtype() -> None:
+    """``expected scalar type Float`` and ``--dtype=half`` in a message's advice say nothing about what was requested."""
+    report = read_report(
+        'Traceback (most recent call last):\n  File "a.py", line 1, in <module>\n    f()\nValueError: set --dtype=half, not type Float\n'
+    )
+    assert not [one for one in report.mentions if one.kind == "dtype"]

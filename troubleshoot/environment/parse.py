@@ -32,10 +32,11 @@ def parse_environment(lines: Sequence[str], numbers: Sequence[int] | None = None
     ``numbers`` are the line numbers to report (by default 1, 2, ...). Complete listings close the list of packages,
     ``nvidia-smi`` and ``collect_env`` that of accelerators.
     """
-    text = "\n".join(lines)
-    if not (any(mark in text for mark in _MARKS) or _has_pin(text)):
+    # A deep traceback repeats its lines: one of each is enough to look for a mark.
+    once = "\n".join(dict.fromkeys(lines))
+    if not (any(mark in once for mark in _MARKS) or _has_pin(once)):
         return Environment(source=source)
-    return _parse(lines, numbers if numbers is not None else range(1, len(lines) + 1), source, text)
+    return _parse(lines, numbers if numbers is not None else range(1, len(lines) + 1), source, "\n".join(lines))
 
 
 def _parse(lines: Sequence[str], numbers: Sequence[int], source: str, text: str) -> Environment:

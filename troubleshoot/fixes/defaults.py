@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from troubleshoot.matching.conditions import Context
 
 
-@dataclass(frozen=True)
-class Fit:
+class Fit(msgspec.Struct, frozen=True):
     """Whether a fix fits: True, False, or None with ``about`` naming the fact that would decide; ``late`` puts it behind the others."""
 
     fits: bool | None

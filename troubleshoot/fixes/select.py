@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+
+import msgspec
 
 from troubleshoot.evidence import Facts
 from troubleshoot.fixes import actions
@@ -66,6 +67,13 @@ def candidate_fixes(hypothesis: Hypothesis, base: KnowledgeBase) -> tuple[Fix, .
 
 def fixes_of(entry: Entry, cause: str, base: KnowledgeBase) -> tuple[Fix, ...]:
     """Return an entry's fixes for one of its causes, and the general advice for it where the entry is a family or has none."""
+    known = base.fixes.get((entry.id, cause))
+    if known is None or known[0] is not entry:
+        known = base.fixes[(entry.id, cause)] = (entry, _fixes_of(entry, cause, base))
+    return known[1]
+
+
+def _fixes_of(entry: Entry, cause: str, base: KnowledgeBase) -> tuple[Fix, ...]:
     own = tuple(fix for fix in entry.fixes if not fix.causes or cause in fix.causes)
     if entry.kind == "issue" and own:
         return own
@@ -96,7 +104,7 @@ def fit_of(fix: Fix, context: Context) -> Fit:
         return installed
     default = default_fit(fix.kind, context)
     if default.fits and any(evaluate(condition, context).state for condition in fix.later):
-        default = replace(default, late=True)
+        default = msgspec.structs.replace(default, late=True)
     if default.fits is False:
         return default
     priced = weight_fit(fix.kind, context)

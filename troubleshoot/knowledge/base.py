@@ -12,7 +12,7 @@ import msgspec
 
 from troubleshoot.errors import KnowledgeError, KnowledgeProblem, UnknownIssueError
 from troubleshoot.knowledge.index import FORMAT, GRAM, Index
-from troubleshoot.knowledge.schema import Causes, Entry, OutOfScope
+from troubleshoot.knowledge.schema import Causes, Entry, Fix, OutOfScope
 
 _INDEX = msgspec.json.Decoder(Index)
 _ENTRY = msgspec.json.Decoder(Entry)
@@ -48,6 +48,8 @@ class KnowledgeBase:
         self.entry_reads: dict[str, frozenset[str]] = {}
         #: all that an entry refines, directly or not, by id
         self.ancestors: dict[str, frozenset[str]] = {}
+        #: the fixes of an entry for one of its causes, by both, with the entry that they are of; kept here by fixes/
+        self.fixes: dict[tuple[str, str], tuple[Entry, tuple[Fix, ...]]] = {}
 
     def __repr__(self) -> str:
         return f"<KnowledgeBase {self.version}: {len(self.index.ids)} entries>"

@@ -13,6 +13,8 @@ from functools import lru_cache
 
 import msgspec
 
+from troubleshoot.lazy import lazy_attribute
+
 #: A sentence longer than this many characters is a dump of options or data, not prose.
 MAX_SENTENCE = 400
 
@@ -59,19 +61,27 @@ class Vocabulary:
 
     def __init__(self, found: list[Sentence]) -> None:
         """Collect the words of sentences."""
-        self.words: set[str] = set()
-        for sentence in found:
-            self.words |= sentence.words
-        self.text = "\n".join(sentence.lowered for sentence in found)
-        self._sorted = sorted(self.words)
+        self._sentences = found
+        self.words: set[str] = set().union(*[sentence.words for sentence in found])
+
+    @lazy_attribute
+    def text(self) -> str:
+        """The lowered sentences, a line each."""
+        return "\n".join([sentence.lowered for sentence in self._sentences])
+
+    @lazy_attribute
+    def sorted_words(self) -> list[str]:
+        """The words in order, to find those that begin with a stem."""
+        return sorted(self.words)
 
     def allows(self, term: Term) -> bool:
         """Tell whether one of a term's alternatives occurs anywhere."""
         if not term.words.isdisjoint(self.words):
             return True
         for stem in term.stems:
-            position = bisect_left(self._sorted, stem)
-            if position < len(self._sorted) and self._sorted[position].startswith(stem):
+            words = self.sorted_words
+            position = bisect_left(words, stem)
+            if position < len(words) and words[position].startswith(stem):
                 return True
         for piece in term.pieces:
             if piece in self.text:
@@ -144,6 +154,39 @@ def _key(alternative: str) -> str | None:
         return max(_PART.findall(alternative), key=len, default=None)
     run = "".join(CJK.findall(alternative)[:2])
     return run if len(run) == 2 and run in alternative else None
+
+
+@lru_cache(maxsize=8192)
+def phrase_words(phrase: Phrase) -> frozenset[str] | None:
+    """Return words of which a sentence has at least one where the phrase holds; None where stems or CJK pieces would do as well."""
+    groups = [group for group in phrase_keys(phrase) if not any(CJK.search(key) for key in group)]
+    if not groups:
+        return None
+    fewest: tuple[str, ...] = min(groups, key=len)
+    return frozenset(fewest)
+
+
+class Speech:
+    """The sentences of a text, and which phrases hold in them."""
+
+    def __init__(self, found: list[Sentence]) -> None:
+        """Take the sentences."""
+        self.sentences = found
+        self.vocabulary = Vocabulary(found)
+        self.words = self.vocabulary.words
+        self._said: dict[str, Sentence | None] = {}
+
+    def said(self, phrase: str) -> Sentence | None:
+        """Return the first sentence in which a phrase holds."""
+        if phrase not in self._said:
+            parsed = parse_phrase(phrase)
+            possible = parsed.possible(self.vocabulary)
+            self._said[phrase] = next((one for one in self.sentences if parsed.holds(one)), None) if possible else None
+        return self._said[phrase]
+
+
+#: Nobody said anything.
+SILENCE = Speech([])
 
 
 def tokens(lowered: str) -> set[str]:

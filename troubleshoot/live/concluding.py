@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import msgspec
+
 from troubleshoot.live.model import Blame, Seen
 from troubleshoot.live.weighing import DECIDED
 from troubleshoot.result import Culprit, Diagnosis, EvidenceItem, FixAdvice, IssueDiagnosis
@@ -64,7 +66,7 @@ def _fixes(first: IssueDiagnosis, blame: Blame, language: str) -> tuple[FixAdvic
     for wanted in _KIN[kind]:
         for position, fix in enumerate(fixes):
             if fix.kind == wanted and fix.fits is not False and fix.expected == "works":
-                made = replace(fix, code=code, command=None, fits=True, why=blame.why if fix.fits is None else fix.why)
+                made = msgspec.structs.replace(fix, code=code, command=None, fits=True, why=blame.why if fix.fits is None else fix.why)
                 if not general and _names_a_module(fix):
                     return first.fixes
                 del fixes[position]

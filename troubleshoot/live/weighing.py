@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from functools import cached_property
 
 from troubleshoot.knowledge.schema import WeightedCause
+from troubleshoot.lazy import lazy_attribute
 from troubleshoot.live.model import Seen
 from troubleshoot.matching.candidates import Candidate, Matches
 from troubleshoot.result import EvidenceItem
@@ -29,7 +29,7 @@ class Weighed(Candidate, frozen=True, dict=True, eq=False):
     told: str = ""
     why: str = ""
 
-    @cached_property
+    @lazy_attribute
     def cause_shares(self) -> list[tuple[WeightedCause, float]]:
         """A family's causes, the one that was seen made likelier."""
         shares = super().cause_shares
@@ -37,7 +37,7 @@ class Weighed(Candidate, frozen=True, dict=True, eq=False):
         total = sum(weight for _, weight in weights)
         return sorted(((one, weight / total) for one, weight in weights), key=lambda item: -item[1]) if total > 0 else []
 
-    @cached_property
+    @lazy_attribute
     def contradicted_by(self) -> EvidenceItem | None:
         """The seen cause, where the entry claims another one and nothing but its place speaks for it."""
         found = super().contradicted_by

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 import msgspec
 
@@ -13,6 +13,7 @@ from troubleshoot.knowledge.base import KnowledgeBase
 from troubleshoot.knowledge.index import SCOPE_OWNER
 from troubleshoot.knowledge.schema import Condition, Entry, FramePattern, MessageTemplate, WeightedCause
 from troubleshoot.knowledge.templates import Captured, facts_of, template_length
+from troubleshoot.lazy import lazy_attribute
 from troubleshoot.matching.conditions import UNKNOWN, Context, Outcome, frame_matches, nowhere
 from troubleshoot.matching.dependencies import condition_facts
 from troubleshoot.matching.releases import affected_texts, hold_releases
@@ -48,7 +49,7 @@ class Candidate(msgspec.Struct, frozen=True, dict=True, eq=False):
     earlier: Candidate | None = None
     changed: frozenset[str] = frozenset()
 
-    @cached_property
+    @lazy_attribute
     def own(self) -> float:
         """How much speaks for this entry rather than for a more general one: frames, model, releases, required and supporting facts."""
         if not self.identified:
@@ -60,7 +61,7 @@ class Candidate(msgspec.Struct, frozen=True, dict=True, eq=False):
             + 0.75 * sum(1 for outcome in self.supporting if outcome.state)
         )
 
-    @property
+    @lazy_attribute
     def special(self) -> bool:
         """Tell whether the entry claims more than a message: frames, models, releases or facts that must hold."""
         return bool(self.entry.signature.frames or self.entry.models or self.entry.affected or self.entry.evidence.required)
@@ -70,7 +71,7 @@ class Candidate(msgspec.Struct, frozen=True, dict=True, eq=False):
         """How many of the entry's phrases were found."""
         return len({hit.pattern for hit, where in self.hits if where == "symptom"})
 
-    @cached_property
+    @lazy_attribute
     def contradicted_by(self) -> EvidenceItem | None:
         """The frames, releases or required facts that rule the entry out, or None."""
         for kind, outcomes in (("frames", (self.frames,)), ("version", (self.affected,)), ("fact", self.required)):
@@ -79,7 +80,7 @@ class Candidate(msgspec.Struct, frozen=True, dict=True, eq=False):
                     return EvidenceItem("refutes", kind, outcome.text, outcome.line)
         return None
 
-    @cached_property
+    @lazy_attribute
     def refuted_by(self) -> EvidenceItem | None:
         """What rules the entry out: a contradiction, or one of its refuting conditions (looked at only when someone asks)."""
         if self.contradicted_by is not None or not self.identified:
@@ -90,7 +91,7 @@ class Candidate(msgspec.Struct, frozen=True, dict=True, eq=False):
                 return EvidenceItem("refutes", "fact", outcome.text, outcome.line)
         return None
 
-    @cached_property
+    @lazy_attribute
     def evidence(self) -> tuple[EvidenceItem, ...]:
         """What supports, refutes, and is unknown, for showing."""
         items = [
@@ -108,7 +109,7 @@ class Candidate(msgspec.Struct, frozen=True, dict=True, eq=False):
             items.append(EvidenceItem("unknown", "version", ", ".join(affected_texts(self.entry.affected))))
         return tuple(items)
 
-    @cached_property
+    @lazy_attribute
     def _likelier(self) -> list[list[bool]]:
         """Of each cause, which of its ``likelier`` conditions hold; those that read no changed fact are as they were."""
         context, changed = self.context, self.changed
@@ -146,7 +147,7 @@ class Candidate(msgspec.Struct, frozen=True, dict=True, eq=False):
                 most = max(most, high)
         return most >= least
 
-    @cached_property
+    @lazy_attribute
     def cause_shares(self) -> list[tuple[WeightedCause, float]]:
         """A family's causes with their shares under this evidence, largest first; impossible ones are left out."""
         context = self.context
@@ -243,7 +244,7 @@ def _hold(
     bindings = dict(_facts_of(hit.captured, tuple(template.roles.items()) if template else ()))
     if template and template.device:
         bindings.setdefault("device.kind", template.device)
-    context = Context(facts, search.programs, failure, bindings, hit.line, search.said)
+    context = Context(facts, search.programs, failure, bindings, hit.line, search.speech)
     programs = search.programs.entry(entry)
     literal = _length(search.base, hit)
     frames = _frames(entry.signature.frames, failure)

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from troubleshoot.evidence import Fact, Facts, FailureFacts, squeezed
-from troubleshoot.knowledge.phrases import Sentence
+from troubleshoot.knowledge.phrases import SILENCE, Speech, parse_phrase, phrase_words
 from troubleshoot.knowledge.schema import Condition, Entry, FramePattern, WeightedCause
 from troubleshoot.matching.dependencies import condition_facts, evidence_facts
 from troubleshoot.report.model import Frame
@@ -32,10 +32,6 @@ class Outcome(msgspec.Struct, frozen=True):
 UNKNOWN = Outcome(None)
 
 
-def _nothing_said(phrase: str) -> Sentence | None:
-    return None
-
-
 class Context(msgspec.Struct, frozen=True):
     """What a candidate's conditions are held against: all facts, one failure (None for symptoms), and what its message's holes caught."""
 
@@ -44,7 +40,7 @@ class Context(msgspec.Struct, frozen=True):
     failure: FailureFacts | None = None
     bindings: dict[str, str] = {}
     line: int | None = None
-    said: Callable[[str], Sentence | None] = _nothing_said
+    speech: Speech = SILENCE
 
     def values(self, name: str) -> tuple[Fact, ...]:
         """Return what is known of a fact, the most specific source first. A user's answer outranks what the message caught."""
@@ -179,6 +175,8 @@ def _any(conditions: tuple[Condition, ...]) -> Program:
             phrases.extend([one.text] if isinstance(one.text, str) else one.text)
         elif not one.frame:
             others.append(compile_condition(one))
+    # Without one of these words no phrase holds; None: some phrase may hold without any.
+    words = _needed_words(phrases)
 
     def program(context: Context) -> Outcome:
         refuted: Outcome | None = None
@@ -196,11 +194,12 @@ def _any(conditions: tuple[Condition, ...]) -> Program:
                     if outcome.state:
                         return outcome
                     unknown = unknown or outcome.state is None
-        said = context.said
-        for phrase in phrases:
-            sentence = said(phrase)
-            if sentence is not None:
-                return Outcome(True, sentence.text, sentence.line)
+        if phrases and (words is None or not words.isdisjoint(context.speech.words)):
+            said = context.speech.said
+            for phrase in phrases:
+                sentence = said(phrase)
+                if sentence is not None:
+                    return Outcome(True, sentence.text, sentence.line)
         for other in others:
             outcome = other(context)
             if outcome.state:
@@ -212,6 +211,16 @@ def _any(conditions: tuple[Condition, ...]) -> Program:
         return UNKNOWN if unknown or refuted is None else refuted
 
     return program
+
+
+def _needed_words(phrases: list[str]) -> frozenset[str] | None:
+    words: set[str] = set()
+    for phrase in phrases:
+        some = phrase_words(parse_phrase(phrase))
+        if some is None:
+            return None
+        words |= some
+    return frozenset(words)
 
 
 def _all(conditions: tuple[Condition, ...]) -> Program:

@@ -7,15 +7,15 @@ white space collapsed; where no template fits, a second runs over the text witho
 from __future__ import annotations
 
 from bisect import bisect_right
-from functools import cached_property
 
 import msgspec
 
 from troubleshoot.evidence import FailureFacts
 from troubleshoot.knowledge.base import KnowledgeBase
-from troubleshoot.knowledge.phrases import Sentence, Vocabulary, parse_phrase, sentences, tokens
+from troubleshoot.knowledge.phrases import Sentence, Speech, sentences, tokens
 from troubleshoot.knowledge.schema import Entry
 from troubleshoot.knowledge.templates import Captured, Template, compile_template
+from troubleshoot.lazy import lazy_attribute
 from troubleshoot.matching.conditions import Programs
 from troubleshoot.matching.dependencies import entry_facts
 from troubleshoot.report.model import Report
@@ -66,7 +66,7 @@ class SearchText:
         self.original = text
         self.lowered = _lower(text)
 
-    @cached_property
+    @lazy_attribute
     def starts(self) -> list[int]:
         """Offset of each part in the text."""
         starts: list[int] = []
@@ -84,13 +84,13 @@ class SearchText:
         """Return the text of the line at an offset."""
         return self.parts[max(0, bisect_right(self.starts, offset) - 1)]
 
-    @cached_property
+    @lazy_attribute
     def words(self) -> set[str]:
         """The words that lead into the index."""
         # A deep traceback repeats its lines; a word counts once.
         return tokens(_lower(" ".join(dict.fromkeys(self.parts))))
 
-    @cached_property
+    @lazy_attribute
     def joined(self) -> tuple[str, str, list[int]]:
         """The text without blanks: original, lowered, and for each part its offset."""
         starts: list[int] = []
@@ -125,7 +125,6 @@ class Search:
         if base.programs is None:
             base.programs = Programs()
         self.programs: Programs = base.programs
-        self._said: dict[str, Sentence | None] = {}
         candidates = base.candidates(self.text.words)
         patterns = base.index.patterns
         self.hits = _search_templates(self.text, base, [number for number in candidates if patterns[number][0] == "t"])
@@ -135,7 +134,7 @@ class Search:
         for number in candidates:
             kind, phrase, _ = patterns[number]
             if kind == "p":
-                sentence = self.said(phrase)
+                sentence = self.speech.said(phrase)
                 if sentence is not None:
                     self.hits.append(Hit(number, sentence.line, (), sentence.text))
 
@@ -159,23 +158,10 @@ class Search:
             found = self.base.entry_reads[entry.id] = entry_facts(entry)
         return found
 
-    @cached_property
-    def sentences(self) -> list[Sentence]:
+    @lazy_attribute
+    def speech(self) -> Speech:
         """The sentences of the report that are not part of a traceback's frames: prose, log lines and messages."""
-        return _prose(self.report)
-
-    @cached_property
-    def vocabulary(self) -> Vocabulary:
-        """All words of the sentences."""
-        return Vocabulary(self.sentences)
-
-    def said(self, phrase: str) -> Sentence | None:
-        """Return the first sentence in which a phrase holds."""
-        if phrase not in self._said:
-            parsed = parse_phrase(phrase)
-            possible = parsed.possible(self.vocabulary)
-            self._said[phrase] = next((one for one in self.sentences if parsed.holds(one)), None) if possible else None
-        return self._said[phrase]
+        return Speech(_prose(self.report))
 
 
 def _search_templates(text: SearchText, base: KnowledgeBase, candidates: list[int]) -> list[Hit]:

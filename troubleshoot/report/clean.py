@@ -63,7 +63,7 @@ def clean(text: str, numbers: list[int] | None = None) -> CleanText:
                 cut = True
     if "\r" in text:
         lines, numbers = _carriage_returns(lines, numbers)
-    if "\\n" in text and ("Traceback" in text or "File " in text):
+    if "\\" in text and "\\n" in text and ("Traceback" in text or "File " in text):
         lines, numbers = _expand(lines, numbers, _needs_unescape, _unescape)
     if 'File "' in text or "Traceback" in text:
         lines, numbers = _expand(lines, numbers, _needs_split, _split_joined)
@@ -71,7 +71,7 @@ def clean(text: str, numbers: list[int] | None = None) -> CleanText:
     _unprefix(result, text)
     if "Exception Group Traceback" in text:
         result.lines = _ungroup(result.lines)
-    if "│" in text or "┃" in text or "+-" in text:
+    if ("+" in text and "+-" in text) or (not text.isascii() and ("│" in text or "┃" in text)):
         result.lines = _unbox(result.lines)
     return result
 
@@ -102,7 +102,7 @@ def _unprefix(result: CleanText, text: str) -> None:
 def _undecorate(text: str) -> str:
     if "\x1b" in text:
         text = _re(_ANSI).sub("", text)
-    if "[0m" in text or "[39" in text or "[0;" in text or "[1;3" in text or "[31m" in text:
+    if "[" in text and ("[0m" in text or "[39" in text or "[0;" in text or "[1;3" in text or "[31m" in text):
         text = _re(_COLOUR_REST).sub("", text)
     if not text.isascii():
         text = text.replace("\xa0", " ").replace("\ufeff", "").replace("\u200b", "").replace("\u3000", " ")
@@ -110,14 +110,14 @@ def _undecorate(text: str) -> str:
             text = text.replace("\u2028", " ")
     if "\x00" in text:
         text = text.replace("\x00", "")
-    if "\r\n" in text:
+    if "\r" in text:
         text = text.replace("\r\n", "\n")
     if "&" in text and ";" in text:
         for _ in range(2):
             text = _re(r"&(?:(gt|lt|amp|quot|apos|nbsp|ldquo|rdquo|lsquo|rsquo|hellip)|#(\d{2,5})|#x([0-9a-fA-F]{2,4}));").sub(
                 _entity, text
             )
-    if "<" in text and (">" in text):
+    if "<" in text and _re(r"<(?:/|[BbPpCcDd])").search(text):
         low = text.lower()
         if "</" in text or "<br" in low or "<pre" in low or "<code" in low or "<details" in low:
             text = _re(_TAGS, re.IGNORECASE).sub("", text)
@@ -245,7 +245,16 @@ def _split_joined(line: str) -> list[str]:
 
 
 def _quotes(text: str) -> bool:
-    return text[:1] == ">" or _re(r"(?:\n|^)[ \t]{0,40}>").search(text) is not None
+    """Tell whether a line begins with ``>``. A text with few of them is not searched line by line."""
+    if text.count(">") > 40:
+        return _re(r"(?:\n|^)[ \t]{0,40}>").search(text) is not None
+    at = text.find(">")
+    while at >= 0:
+        head = text[max(0, at - 41) : at].rstrip(" \t")
+        if head[-1:] == "\n" or (not head and at <= 40):
+            return True
+        at = text.find(">", at + 1)
+    return False
 
 
 def _unquote(lines: list[str], text: str) -> list[str]:

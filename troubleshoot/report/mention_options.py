@@ -45,86 +45,126 @@ _FLAG = (
     r"|[ \t]{1,8}(?![-\\|&;<>])(\"[^\"\n]{0,200}\"|'[^'\n]{0,200}'|[^\s\"'`]{1,200}))?"
 )
 
-_TABLES: dict[str, tuple[tuple[str, str], ...]] = {
+#: kind -> (literals of which one occurs, in lower case, wherever the pattern matches; pattern; value). Looking for a literal costs a
+#: hundredth of running a pattern that begins at any word.
+TABLES: dict[str, tuple[tuple[tuple[str, ...], str, str], ...]] = {
     "quantization": (
         (
+            ("4bit", "nf4", "qlora", "bnb_4bit_", "bnb-4bit"),
             r"load[_-]in[_-]4bit['\"]?(?:\s{0,3}[=:]\s{0,3}true|(?<=--load.in.4bit)(?!\s{1,3}false))|bnb_4bit_|\bnf4\b|\bqlora\b|bnb-4bit",
             "bitsandbytes-4bit",
         ),
-        (r"load[_-]in[_-]8bit['\"]?(?:\s{0,3}[=:]\s{0,3}true|(?<=--load.in.8bit)(?!\s{1,3}false))|llm\.int8|bnb-8bit", "bitsandbytes-8bit"),
-        (r"\bgptq", "gptq"),
-        (r"\bawq\b|\bautoawq\b", "awq"),
-        (r"\b(?:fp8|float8)(?:_|\b)", "fp8"),
-        (r"\bgg(?:uf|ml)\b", "gguf"),
-        (r"\bhqq\b", "hqq"),
-        (r"\btorchao\b", "torchao"),
-        (r"\b(?:optimum[-_.])?quanto\b", "quanto"),
-        (r"\bexl2\b", "exl2"),
-        (r"\bnunchaku\b", "nunchaku"),
+        (
+            ("8bit", "llm.int8"),
+            r"load[_-]in[_-]8bit['\"]?(?:\s{0,3}[=:]\s{0,3}true|(?<=--load.in.8bit)(?!\s{1,3}false))|llm\.int8|bnb-8bit",
+            "bitsandbytes-8bit",
+        ),
+        (("gptq",), r"\bgptq", "gptq"),
+        (("awq",), r"\bawq\b|\bautoawq\b", "awq"),
+        (("fp8", "float8"), r"\b(?:fp8|float8)(?:_|\b)", "fp8"),
+        (("gguf", "ggml"), r"\bgg(?:uf|ml)\b", "gguf"),
+        (("hqq",), r"\bhqq\b", "hqq"),
+        (("torchao",), r"\btorchao\b", "torchao"),
+        (("quanto",), r"\b(?:optimum[-_.])?quanto\b", "quanto"),
+        (("exl2",), r"\bexl2\b", "exl2"),
+        (("nunchaku",), r"\bnunchaku\b", "nunchaku"),
     ),
     "attention": (
-        (r"flash[_-]?att(?:entio)?n[_-]?2|use_flash_attention_2", "flash_attention_2"),
-        (r"flash[_-]?att(?:entio)?n[_-]?3", "flash_attention_3"),
-        (r"att(?:entio)?n_implementation['\"]?\s{0,3}[=:]\s{0,3}['\"]?eager", "eager"),
-        (r"\bsdpa\b|scaled_dot_product_attention", "sdpa"),
-        (r"\bflex_attention\b", "flex_attention"),
-        (r"enable_xformers|--xformers|memory[_-]efficient[_-]attention", "xformers"),
-        (r"\bsage[_-]?attention\b|\bsageattn\b", "sage_attention"),
+        (("flash",), r"flash[_-]?att(?:entio)?n[_-]?2|use_flash_attention_2", "flash_attention_2"),
+        (("flash",), r"flash[_-]?att(?:entio)?n[_-]?3", "flash_attention_3"),
+        (("eager",), r"att(?:entio)?n_implementation['\"]?\s{0,3}[=:]\s{0,3}['\"]?eager", "eager"),
+        (("sdpa", "scaled_dot"), r"\bsdpa\b|scaled_dot_product_attention", "sdpa"),
+        (("flex_attention",), r"\bflex_attention\b", "flex_attention"),
+        (("xformers", "efficient"), r"enable_xformers|--xformers|memory[_-]efficient[_-]attention", "xformers"),
+        (("sage",), r"\bsage[_-]?attention\b|\bsageattn\b", "sage_attention"),
     ),
     "launcher": (
-        (r"\btorchrun\b|torch[./]distributed[./](?:run|launch)\b|\btorchelastic", "torchrun"),
-        (r"\baccelerate\s{1,3}launch\b|accelerate/commands/launch\.py", "accelerate"),
-        (r"(?<![\w-])deepspeed\s{1,3}(?:--\S|[\w./-]{1,80}\.py)|deepspeed/launcher|\[launch\.py:\d", "deepspeed"),
-        (r"\bmpi(?:run|exec)\b", "mpirun"),
-        (r"\bray::|\bray\.(?:train|init|remote)|\bray job submit|\(raytrainworker", "ray"),
-        (r"\bsrun\b|\bsbatch\b|\bslurm", "slurm"),
-        (r"\blightning\.pytorch|\bpytorch_lightning|\bpytorch[- ]lightning|\blightning(?:/|\.)", "lightning"),
+        (
+            ("torchrun", "distributed", "torchelastic"),
+            r"\btorchrun\b|torch[./]distributed[./](?:run|launch)\b|\btorchelastic",
+            "torchrun",
+        ),
+        (("launch",), r"\baccelerate\s{1,3}launch\b|accelerate/commands/launch\.py", "accelerate"),
+        (
+            ("deepspeed", "[launch"),
+            r"(?<![\w-])deepspeed\s{1,3}(?:--\S|[\w./-]{1,80}\.py)|deepspeed/launcher|\[launch\.py:\d",
+            "deepspeed",
+        ),
+        (("mpirun", "mpiexec"), r"\bmpi(?:run|exec)\b", "mpirun"),
+        (("ray",), r"\bray::|\bray\.(?:train|init|remote)|\bray job submit|\(raytrainworker", "ray"),
+        (("srun", "sbatch", "slurm"), r"\bsrun\b|\bsbatch\b|\bslurm", "slurm"),
+        (("lightning",), r"\blightning\.pytorch|\bpytorch_lightning|\bpytorch[- ]lightning|\blightning(?:/|\.)", "lightning"),
     ),
     "phase": (
-        (r"\b(?:fine-?\s?tun\w{0,4}|train(?:ing|er)?(?:\.py)?|sft|backward|optimizer\.step)(?![A-Za-z0-9_])|训练|微调", "training"),
-        (r"\b(?:inference|generat(?:e|ing|ion)|predict(?:ion|ing)?|sampling)(?![A-Za-z0-9_])|推理|生成", "inference"),
-        (r"from_pretrained|\bloading\b|\bload(?:ed|s)? (?:the |a |this )?(?:model|checkpoint|weights)|load_state_dict|加载", "loading"),
-        (r"save_pretrained|\bsav(?:e|ing) (?:the |a )?(?:model|checkpoint|weights)|torch\.save\b|保存", "saving"),
-        (r"\bonnx\.export|\bexport(?:ing)? (?:to|the)\b|torch\.export|optimum-cli export|导出", "export"),
-        (r"torch\.compile\b|torch[./]_dynamo|torchinductor|torch[./]_inductor", "compile"),
+        (
+            ("tun", "train", "sft", "backward", "optimizer.step", "训练", "微调"),
+            r"\b(?:fine-?\s?tun\w{0,4}|train(?:ing|er)?(?:\.py)?|sft|backward|optimizer\.step)(?![A-Za-z0-9_])|训练|微调",
+            "training",
+        ),
+        (
+            ("inference", "generat", "predict", "sampling", "推理", "生成"),
+            r"\b(?:inference|generat(?:e|ing|ion)|predict(?:ion|ing)?|sampling)(?![A-Za-z0-9_])|推理|生成",
+            "inference",
+        ),
+        (
+            ("from_pretrained", "load", "加载"),
+            r"from_pretrained|\bloading\b|\bload(?:ed|s)? (?:the |a |this )?(?:model|checkpoint|weights)|load_state_dict|加载",
+            "loading",
+        ),
+        (("sav", "保存"), r"save_pretrained|\bsav(?:e|ing) (?:the |a )?(?:model|checkpoint|weights)|torch\.save\b|保存", "saving"),
+        (("export", "导出"), r"\bonnx\.export|\bexport(?:ing)? (?:to|the)\b|torch\.export|optimum-cli export|导出", "export"),
+        (("compile", "_dynamo", "inductor"), r"torch\.compile\b|torch[./]_dynamo|torchinductor|torch[./]_inductor", "compile"),
     ),
     "os": (
-        (r"\bwsl ?2?\b", "wsl"),
-        (r"\bwindows(?:[ -]?(?:\d{1,4}|server|nt))?\b|\bwin(?:10|11|32)\b", "windows"),
-        (r"\b(?:linux|ubuntu|debian|centos|rhel|fedora|colab|kaggle)\b", "linux"),
-        (r"\b(?:macos|darwin|os ?x)\b", "macos"),
+        (("wsl",), r"\bwsl ?2?\b", "wsl"),
+        (("win",), r"\bwindows(?:[ -]?(?:\d{1,4}|server|nt))?\b|\bwin(?:10|11|32)\b", "windows"),
+        (
+            ("linux", "ubuntu", "debian", "centos", "rhel", "fedora", "colab", "kaggle"),
+            r"\b(?:linux|ubuntu|debian|centos|rhel|fedora|colab|kaggle)\b",
+            "linux",
+        ),
+        (("macos", "darwin", "os"), r"\b(?:macos|darwin|os ?x)\b", "macos"),
     ),
 }
 
 
+#: A line without one of these asks for no dtype.
+_DTYPE_LINE = re.compile(r"float|half|double|fp|bf16|precision", re.IGNORECASE)
+
+
 def dtypes(found: Found) -> None:
     """Note the dtypes that were asked for, and those that are only named."""
-    text, words = found.text, found.words
-    if "dtype" in words or "type" in words:
-        for match in compiled(_KEYWORD).finditer(text):
-            _dtype(found, "requested", match["dtype"], match.start())
-    if "precision" in words:
-        for match in compiled(_PRECISION).finditer(text):
+    for start, line in found.lines_with(_DTYPE_LINE):
+        _dtypes(found, start, line, line.lower())
+
+
+def _dtypes(found: Found, start: int, line: str, low: str) -> None:
+    if "type" in low:
+        for match in compiled(_KEYWORD).finditer(line):
+            _dtype(found, "requested", match["dtype"], start + match.start())
+    if "precision" in low:
+        for match in compiled(_PRECISION).finditer(line):
             if match["word"] or match["dtype"].lower() not in ("float", "double"):
                 word = (match["word"] or match["dtype"]).lower()
-                _dtype(found, "requested", _PRECISIONS.get(word, word), match.start())
-    for match in compiled(_SWITCH).finditer(text):
-        _switch(found, match)
-    if "()" in text:
-        for match in compiled(r"\.(half|bfloat16|float|double)\(\)").finditer(text):
-            _dtype(found, "requested", match[1], match.start())
-    if ".to(" in text:
-        for match in compiled(_CAST).finditer(text):
-            _dtype(found, "requested", match["dtype"], match.start())
-    for match in compiled(_PROSE).finditer(text):
+                _dtype(found, "requested", _PRECISIONS.get(word, word), start + match.start())
+    if "fp" in low or "bf16" in low or "half" in low:
+        for match in compiled(_SWITCH).finditer(line):
+            _switch(found, match, start)
+    if "()" in line:
+        for match in compiled(r"\.(half|bfloat16|float|double)\(\)").finditer(line):
+            _dtype(found, "requested", match[1], start + match.start())
+    if ".to(" in low:
+        for match in compiled(_CAST).finditer(line):
+            _dtype(found, "requested", match["dtype"], start + match.start())
+    for match in compiled(_PROSE).finditer(line):
         bare = match["dtype"].lower()
-        if bare not in ("float", "double", "half") or text[match.end() : match.end() + 10].lower().strip(" -") == "precision":
-            _dtype(found, "requested", bare, match.start("dtype"))
-    for match in compiled(_MENTIONED).finditer(text):
-        _dtype(found, "mentioned", re.split(r"[ -]", match[1])[0], match.start())
+        if bare not in ("float", "double", "half") or line[match.end() : match.end() + 10].lower().strip(" -") == "precision":
+            _dtype(found, "requested", bare, start + match.start("dtype"))
+    for match in compiled(_MENTIONED).finditer(line):
+        _dtype(found, "mentioned", re.split(r"[ -]", match[1])[0], start + match.start())
 
 
-def _switch(found: Found, match: re.Match[str]) -> None:
+def _switch(found: Found, match: re.Match[str], start: int) -> None:
     """``--fp16``, ``fp16: true``, ``bf16=True``, ``--no-half``."""
     value = (match["value"] or "").lower()
     if (not match["dashes"] and not value) or value.endswith(("false", "0", "no")):
@@ -136,7 +176,7 @@ def _switch(found: Found, match: re.Match[str]) -> None:
         dtype = "bfloat16"
     else:
         dtype = "float8" if name == "fp8" else "float16"
-    found.add("dtype", "requested", dtype, match.start())
+    found.add("dtype", "requested", dtype, start + match.start())
 
 
 def _dtype(found: Found, name: str, spelled: str, at: int) -> None:
@@ -183,7 +223,10 @@ def flags(found: Found) -> None:
 
 def from_table(found: Found, kind: str) -> None:
     """Note the first place of each value of ``quantization``, ``attention``, ``launcher``, ``phase`` or ``os``."""
-    for pattern, value in _TABLES[kind]:
+    low = found.low
+    for literals, pattern, value in TABLES[kind]:
+        if not any(literal in low for literal in literals):
+            continue
         match = compiled(pattern).search(found.text)
         if match:
             found.add(kind, kind, value, match.start())
