@@ -92,6 +92,16 @@ class FailureFacts:
         return tuple(frame.path for frame in self.frames)
 
     @lazy_attribute
+    def called_by(self) -> str | None:
+        """The import name of the library that holds the deepest frame above torch; None where that is the user's own code or unknown."""
+        for path in reversed(self.paths):
+            owner, _ = locate(path)
+            if owner in ("torch", "functorch", "python"):
+                continue
+            return None if owner == "user" or "-packages/" not in path else owner
+        return None
+
+    @lazy_attribute
     def facts(self) -> dict[str, tuple[Fact, ...]]:
         """``exception``, ``op`` and ``library``."""
         found: dict[str, tuple[Fact, ...]] = {}

@@ -89,9 +89,9 @@ def _freeze(draft: Draft, lines: Sequence[str], numbers: Sequence[int]) -> None:
     start = -1
     last = -1
     unnamed = False
-    for index, line in enumerate(lines):
-        stripped = line.strip()
-        pair = _freeze_line(stripped, patterns) if ("==" in line or " @ " in line or "-e " in line) and len(line) < 400 else None
+    for index in [index for index, line in enumerate(lines) if "==" in line or " @ " in line or "-e " in line]:
+        stripped = lines[index].strip()
+        pair = _freeze_line(stripped, patterns) if len(lines[index]) < 400 else None
         if pair is None:
             # uv names an editable install by its directory alone, so what is installed there stays unknown.
             unnamed = unnamed or (stripped.startswith("-e ") and not (index and patterns["comment"].match(lines[index - 1].strip())))

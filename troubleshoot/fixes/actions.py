@@ -57,7 +57,10 @@ def problems(action: Mapping[str, Any]) -> list[str]:
 
 def kind_of(action: Mapping[str, Any]) -> str:
     """Return the action's name."""
-    return next((name for name in ACTIONS if name in action), "advice")
+    for name in action:
+        if name in ACTIONS:
+            return name
+    return "advice"
 
 
 def command(action: Mapping[str, Any], installer: str = "pip") -> str | None:

@@ -6,7 +6,6 @@ import msgspec
 
 from troubleshoot.knowledge.schema import Fix
 from troubleshoot.matching.conditions import Context
-from troubleshoot.report.places import locate
 
 #: What general fixes write where the library's name belongs.
 PLACEHOLDER = "{library}"
@@ -15,22 +14,17 @@ PLACEHOLDER = "{library}"
 _DISTRIBUTIONS = {"open_clip": "open_clip_torch"}
 
 
+#: Names in reports are free text: this many fixes with a name in them are kept.
+_MOST_NAMED = 500
+
+
 def library_at_fault(context: Context) -> str | None:
     """Return the distribution that holds the deepest frame above torch; None where that is the user's own code, a checkout, or unknown.
 
     Where the user's own code called torch, a newer release of a library changes nothing.
     """
-    failure = context.failure
-    if failure is None:
-        return None
-    for path in reversed(failure.paths):
-        owner, _ = locate(path)
-        if owner in ("torch", "functorch", "python"):
-            continue
-        if owner == "user" or "-packages/" not in path:
-            return None
-        return _DISTRIBUTIONS.get(owner, owner.replace("_", "-"))
-    return None
+    owner = context.failure.called_by if context.failure is not None else None
+    return None if owner is None else _DISTRIBUTIONS.get(owner, owner.replace("_", "-"))
 
 
 def name_library(fix: Fix, context: Context) -> Fix | None:
@@ -40,6 +34,17 @@ def name_library(fix: Fix, context: Context) -> Fix | None:
     name = library_at_fault(context)
     if name is None:
         return None
+    # A server sees many reports about few libraries.
+    named: dict[tuple[int, str], tuple[Fix, Fix]] = context.programs.named
+    known = named.get((id(fix), name))
+    if known is None or known[0] is not fix:
+        if len(named) >= _MOST_NAMED:
+            named.clear()
+        known = named[(id(fix), name)] = (fix, _named(fix, name))
+    return known[1]
+
+
+def _named(fix: Fix, name: str) -> Fix:
     action = {key: value.replace(PLACEHOLDER, name) if isinstance(value, str) else value for key, value in fix.action.items()}
     zh = msgspec.structs.replace(fix.zh, title=fix.zh.title.replace(PLACEHOLDER, name)) if fix.zh else None
     return msgspec.structs.replace(fix, title=fix.title.replace(PLACEHOLDER, name), action=action, zh=zh)

@@ -157,17 +157,37 @@ def _already(fix: Fix, facts: Facts) -> Fit | None:
     return None
 
 
-def _advice(fix: Fix, fit: Fit, hypothesis: Hypothesis, language: str, installer: str, runs: tuple[SeenRun, ...]) -> FixAdvice:
+#: Fixes with a library's name in them are many; the shown forms of this many fixes are kept.
+_MOST_SHOWN = 20_000
+
+#: title, reason, command, code
+_Shown = tuple[str, str, str | None, str | None]
+
+
+def _show(fix: Fix, entry: Entry, language: str, installer: str) -> _Shown:
+    """Return what is shown of a fix whatever the environment."""
     title, reason = fix.title, fix.reason
     code = actions.code(fix.action)
     if actions.kind_of(fix.action) == "advice":
         code = None
         reason = f"{fix.action['advice'].rstrip()} {reason}".strip() if fix.action["advice"] not in (title, reason) else reason
     if language == "zh":
-        translation = fix.zh or (hypothesis.entry.zh.fixes.get(fix.id) if hypothesis.entry.zh else None)
+        translation = fix.zh or (entry.zh.fixes.get(fix.id) if entry.zh else None)
         if translation is not None:
             title = translation.title
             reason = " ".join(part for part in (translation.advice, translation.reason) if part) or reason
+    return title, reason, actions.command(fix.action, installer), code
+
+
+def _advice(fix: Fix, fit: Fit, hypothesis: Hypothesis, language: str, installer: str, runs: tuple[SeenRun, ...]) -> FixAdvice:
+    shown: dict[tuple[int, str, str, str], tuple[Fix, _Shown]] = hypothesis.candidate.context.programs.shown
+    key = (id(fix), hypothesis.entry.id, language, installer)
+    known = shown.get(key)
+    if known is None or known[0] is not fix:
+        if len(shown) >= _MOST_SHOWN:
+            shown.clear()
+        known = shown[key] = (fix, _show(fix, hypothesis.entry, language, installer))
+    title, reason, command, code = known[1]
     return FixAdvice(
         id=fix.id,
         kind=fix.kind,
@@ -176,7 +196,7 @@ def _advice(fix: Fix, fit: Fit, hypothesis: Hypothesis, language: str, installer
         fits=fit.fits,
         why=fit.why,
         reason=reason,
-        command=actions.command(fix.action, installer),
+        command=command,
         code=code,
         expected=fix.expected,
         warning=fit.warning,

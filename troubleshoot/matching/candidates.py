@@ -14,7 +14,7 @@ from troubleshoot.knowledge.index import SCOPE_OWNER
 from troubleshoot.knowledge.schema import Condition, Entry, FramePattern, MessageTemplate, WeightedCause
 from troubleshoot.knowledge.templates import Captured, facts_of, template_length
 from troubleshoot.lazy import lazy_attribute
-from troubleshoot.matching.conditions import UNKNOWN, Context, Outcome, frame_matches, nowhere
+from troubleshoot.matching.conditions import UNKNOWN, Context, Outcome, Reading, frame_matches, nowhere
 from troubleshoot.matching.dependencies import condition_facts
 from troubleshoot.matching.releases import affected_texts, hold_releases
 from troubleshoot.matching.search import Hit, Search
@@ -183,7 +183,7 @@ def find_candidates(search: Search, facts: Facts, before: Matches | None = None,
     """
     if before is not None:
         candidates = [
-            one if changed.isdisjoint(search.reads(one.entry)) else _hold(one.entry, one.failure, one.hits, facts, search, one, changed)
+            one if changed.isdisjoint(search.reads(one.entry)) else _hold_again(one, facts, changed)
             for one in before.candidates
         ]
         return Matches(tuple(candidates), before.out_of_scope)
@@ -229,41 +229,73 @@ def _place(line: int, failures: tuple[Failure, ...]) -> tuple[int | None, str]:
 _RANK = {"message": 0, "cut": 1, "similar": 2, "traceback": 3, "loose": 4, "symptom": 5}
 
 
-def _hold(
-    entry: Entry,
-    place: int | None,
-    hits: list[tuple[Hit, str]],
-    facts: Facts,
-    search: Search,
-    earlier: Candidate | None = None,
-    changed: frozenset[str] = frozenset(),
-) -> Candidate:
+def _hold(entry: Entry, place: int | None, hits: list[tuple[Hit, str]], facts: Facts, search: Search) -> Candidate:
+    """Hold an entry against the facts; ``hits`` are where its patterns were found."""
     hit, where = hits[0] if len(hits) == 1 else min(hits, key=lambda item: (_RANK[item[1]], item[0].line))
     failure = search.failures[place] if place is not None else None
+    literal = _length(search.base, hit)
+    frames = _frames(entry.signature.frames, failure)
+    if frames.state is False:
+        return Candidate(entry, place, hit, where, Context(facts, search.programs, failure), hits, literal, frames)
     template = _template(entry, search.base.index.patterns[hit.pattern][1])
     bindings = dict(_facts_of(hit.captured, tuple(template.roles.items()) if template else ()))
     if template and template.device:
         bindings.setdefault("device.kind", template.device)
     context = Context(facts, search.programs, failure, bindings, hit.line, search.speech)
-    programs = search.programs.entry(entry)
-    literal = _length(search.base, hit)
-    frames = _frames(entry.signature.frames, failure)
-    if frames.state is False:
-        return Candidate(entry, place, hit, where, context, hits, literal, frames)
     affected = hold_releases(entry.affected, facts)
     if affected.state is False:
         return Candidate(entry, place, hit, where, context, hits, literal, frames, affected=affected)
+    return Candidate(entry, place, hit, where, context, hits, literal, frames, *_outcomes(entry, context, frames, affected))
+
+
+def _hold_again(earlier: Candidate, facts: Facts, changed: frozenset[str]) -> Candidate:
+    """Hold a candidate against other answers: what reads none of the ``changed`` facts is as it was."""
+    if earlier.frames.state is False:
+        return earlier
+    entry, hits, old = earlier.entry, earlier.hits, earlier.context
+    affected = earlier.affected
+    if any(f"package.{one.package}" in changed for one in entry.affected):
+        affected = hold_releases(entry.affected, facts)
+    context = Context(facts, old.programs, old.failure, old.bindings, old.line, old.speech)
+    common = (entry, earlier.failure, earlier.hit, earlier.where, context, hits, earlier.literal, earlier.frames)
+    if affected.state is False:
+        return Candidate(*common, affected=affected)
+    return Candidate(
+        *common, *_outcomes(entry, context, earlier.frames, affected, earlier, changed), earlier=earlier, changed=changed
+    )
+
+
+def _outcomes(
+    entry: Entry,
+    context: Context,
+    frames: Outcome,
+    affected: Outcome,
+    earlier: Candidate | None = None,
+    changed: frozenset[str] = frozenset(),
+) -> tuple[Outcome, Outcome, tuple[Outcome, ...], tuple[Outcome, ...], bool]:
+    """Return how the model, the releases and the conditions came out, as far as they can still make a difference, and whether
+    anything identifies the entry.
+    """
+    programs = context.programs.entry(entry)
     model = _model(entry.models, context)
-    required = tuple([program(context) for program in programs.required])
+    required = _held(programs.required, context, earlier.required if earlier is not None else (), changed)
     if any(outcome.state is False for outcome in required):
-        return Candidate(entry, place, hit, where, context, hits, literal, frames, model, affected, required)
+        return model, affected, required, (), True
     if not _identified(entry, frames, model, affected, required, programs.identifying):
         # Nothing more can make it speak.
-        return Candidate(entry, place, hit, where, context, hits, literal, frames, model, affected, required, identified=False)
-    supporting = tuple([program(context) for program in programs.supporting])
-    return Candidate(
-        entry, place, hit, where, context, hits, literal, frames, model, affected, required, supporting, earlier=earlier, changed=changed
-    )
+        return model, affected, required, (), False
+    return model, affected, required, _held(programs.supporting, context, earlier.supporting if earlier is not None else (), changed), True
+
+
+def _held(
+    conditions: tuple[Reading, ...], context: Context, before: tuple[Outcome, ...], changed: frozenset[str]
+) -> tuple[Outcome, ...]:
+    """Return the outcomes; of ``before``, if it has them, those that read no changed fact."""
+    if len(before) != len(conditions):
+        return tuple([one.program(context) for one in conditions])
+    return tuple([
+        one.program(context) if not changed.isdisjoint(one.reads) else known for one, known in zip(conditions, before, strict=True)
+    ])  # fmt: skip
 
 
 def _identified(

@@ -59,6 +59,17 @@ class Context(msgspec.Struct, frozen=True):
 Program = Callable[[Context], Outcome]
 
 
+class Reading(msgspec.Struct, frozen=True):
+    """A condition's program with the facts that it reads: under another answer only those that read what it changes are held again."""
+
+    program: Program
+    reads: frozenset[str]
+
+
+def _reading(condition: Condition) -> Reading:
+    return Reading(compile_condition(condition), condition_facts(condition))
+
+
 class CausePrograms(msgspec.Struct, frozen=True):
     """A family's cause: what it needs, and what makes it likelier, each with its factor and the facts that it reads."""
 
@@ -71,9 +82,9 @@ class EntryPrograms(msgspec.Struct, frozen=True):
     """The compiled conditions of an entry. ``identifying`` tells of each required one whether it is about a place, a package or a model."""
 
     entry: Entry
-    required: tuple[Program, ...]
+    required: tuple[Reading, ...]
     identifying: tuple[bool, ...]
-    supporting: tuple[Program, ...]
+    supporting: tuple[Reading, ...]
     refuting: tuple[Program, ...]
     causes: tuple[CausePrograms, ...]
     #: the facts that decide whether the entry answers at all, apart from those that only weigh its causes
@@ -88,9 +99,9 @@ def _compile_entry(entry: Entry) -> EntryPrograms:
     evidence = entry.evidence
     return EntryPrograms(
         entry,
-        required=tuple(compile_condition(one) for one in evidence.required),
+        required=tuple(_reading(one) for one in evidence.required),
         identifying=tuple(_identifies(one) for one in evidence.required),
-        supporting=tuple(compile_condition(one) for one in evidence.supporting),
+        supporting=tuple(_reading(one) for one in evidence.supporting),
         refuting=tuple(compile_condition(one) for one in evidence.refuting),
         causes=tuple(
             CausePrograms(
@@ -122,6 +133,9 @@ class Programs:
         self._entries: dict[str, EntryPrograms] = {}
         #: what users can be asked about entries; see questions.py
         self.askable: dict[Any, Any] = {}
+        #: fixes with the name of a library in them, and what is shown of a fix; see fixes/
+        self.named: dict[Any, Any] = {}
+        self.shown: dict[Any, Any] = {}
 
     def of(self, condition: Condition) -> Program:
         """Return the program of a condition."""

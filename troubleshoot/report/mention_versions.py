@@ -78,13 +78,22 @@ def presence(found: Found) -> None:
                 _absent(found, match[1], match.start())
 
 
+def _by_first_word() -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for name in PACKAGES:
+        found.setdefault(name.replace("-", " ").split(" ", 1)[0], []).append(name)
+    return found
+
+
+_FIRST_WORDS = _by_first_word()
+
+
 def _packages(found: Found) -> re.Pattern[str] | None:
     """A pattern of the known packages that the text names at all."""
-    words = found.words
-    names = [name for name in PACKAGES if name.replace("-", " ").split(" ", 1)[0] in words]
+    names = [name for word in found.words & _FIRST_WORDS.keys() for name in _FIRST_WORDS[word]]
     if not names:
         return None
-    names.sort(key=len, reverse=True)
+    names.sort(key=lambda name: (-len(name), name))
     spelled = "|".join(re.escape(name).replace(r"\-", "[-_]").replace(r"\ ", "[ -]?") for name in names)
     return compiled(rf"(?<![\w/\\.-])(?P<name>{spelled})(?![A-Za-z0-9_]){_BETWEEN}{_NUMBER}(?![A-Za-z0-9_%])")
 
