@@ -386,7 +386,7 @@ def test_lint_looks_nothing_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_the_lists_of_values_are_those_that_reports_give() -> None:
     """A value that the reader writes and lint does not know would be called impossible."""
     for fact in ("quantization", "attention", "launcher", "phase", "os"):
-        assert {value for _, value in mention_options._TABLES[fact]} == condition_checks.VALUES[fact]
+        assert {value for _, _, value in mention_options.TABLES[fact]} == condition_checks.VALUES[fact]
 
 
 def test_the_shipped_base_has_no_problem() -> None:
