@@ -96,3 +96,22 @@ def test_the_election_is_for_one_run(tmp_path: Path, monkeypatch: pytest.MonkeyP
     (tmp_path / "file").write_text("")
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "file"))
     assert [elected(), elected()] == [True, True]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("order", ["before", "after"])
+def test_accelerate_launch_has_one_report_per_node(order: str, tmp_path: Path) -> None:
+    """Accelerate's launcher starts the ranks through torchelastic, in a process of its own."""
+    pytest.importorskip("accelerate")
+    script = tmp_path / "worker.py"
+    script.write_text(WORKER.format(**{"before": "", "after": "", "which": "True", "wait": "0", order: INSTALL}))
+    done = subprocess.run(
+        [sys.executable, "-m", "accelerate.commands.launch", "--multi_gpu", "--num_processes=2", "--num_machines=1", "--mixed_precision=no",
+         "--dynamo_backend=no", str(script)],
+        capture_output=True, text=True, timeout=240, env={**os.environ, "TMPDIR": str(tmp_path), "OMP_NUM_THREADS": "1"},
+    )  # fmt: skip
+    assert done.returncode == 1, done.stderr
+    assert "ChildFailedError" in done.stderr
+    assert "must have the same dtype" in done.stderr or "expected m1 and m2" in done.stderr
+    assert done.stderr.count("Why ") == 1
+    assert "torch/linear-dtype" in done.stderr

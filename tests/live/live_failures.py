@@ -10,6 +10,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import nn
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 
 @dataclass(frozen=True)
@@ -387,6 +388,77 @@ def mask_constant_too_large() -> Any:
 def meta_parameters() -> Any:
     model = nn.Linear(4, 4, device="meta")
     return model.to("cpu")
+
+
+# Two devices where there is only one: fake tensors have no data, and torch checks their devices as those of real ones. "lazy" is a device
+# that every build knows.
+
+
+@live("device-mismatch/inputs-left-behind", code='pixels = pixels.to("lazy")')
+def inputs_left_behind() -> Any:
+    with FakeTensorMode():
+        with torch.device("lazy"):
+            model = Vision()
+        pixels = torch.randn(1, 3, 4, 4)
+        return model(pixels)
+
+
+@live("device-mismatch/module-left-behind", module="projection", code='model.projection.to("lazy")')
+def projection_made_later() -> Any:
+    with FakeTensorMode():
+        with torch.device("lazy"):
+            model = Vision()
+            pixels = torch.randn(1, 3, 4, 4)
+        model.projection = nn.Linear(8, 8)
+        return model(pixels)
+
+
+@live("device-mismatch/constant-left-behind", module="0", code='self.register_buffer("scale", self.scale, persistent=False)')
+def constant_left_behind() -> Any:
+    class Scaled(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.linear = nn.Linear(4, 4, device="lazy")
+            self.scale = torch.ones(4)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.linear(x) * self.scale
+
+    with FakeTensorMode():
+        model = nn.Sequential(Scaled())
+        return model(torch.randn(2, 4, device="lazy"))
+
+
+@live("device-mismatch/constant-left-behind", module="positions", code='index = index.to("lazy")')
+def positions_made_on_the_cpu() -> Any:
+    class Positions(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.positions = nn.Embedding(8, 4, device="lazy")
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            index = torch.arange(x.shape[1])
+            return x + self.positions(index)
+
+    with FakeTensorMode():
+        model = Positions()
+        return model(torch.randn(1, 3, 4, device="lazy"))
+
+
+@live("device-mismatch/sharded", module="second")
+def sharded_without_hooks() -> Any:
+    class Sharded(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.first = nn.Linear(4, 4, device="lazy:0")
+            self.second = nn.Linear(4, 4, device="lazy:1")
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.second(self.first(x))
+
+    with FakeTensorMode():
+        model = Sharded()
+        return model(torch.randn(2, 4, device="lazy:0"))
 
 
 @innocent

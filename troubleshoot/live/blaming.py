@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from troubleshoot.dtypes import BITS, FLOATING, HALF
@@ -27,7 +27,7 @@ class Scene:
 
     ``path`` is that of the failing module below the outermost one, ``origins`` the user's names of operands, ``given`` what the outermost
     module was called with, ``upcasts`` whether the failing code casts to float32 itself, ``writes`` whether it writes into a tensor,
-    ``site`` is the expression that called the failing module.
+    ``site`` is the expression that called the failing module, ``made`` the names of operands that a module's own code made.
     """
 
     seen: Seen
@@ -41,6 +41,7 @@ class Scene:
     writes: bool
     autocast_before: bool
     site: str = ""
+    made: dict[int, str] = field(default_factory=dict)
 
     def of(self, operand: Operand) -> str | None:
         """Return what an operand is, in what the operands differ."""
@@ -237,9 +238,9 @@ def _device(scene: Scene, weight: Operand, index: int, other: Operand) -> Blame:
         return Blame("device-mismatch/module-left-behind", wide, _cls(scene, wide), inside, has, meets, why, move)
     cls = _cls(scene, path)
     if other.role == "constant":
-        why = f"`{other.name}` is a plain attribute on {meets}: `to()` moves parameters and buffers only."
-        change = ("move-to-device", f'self.register_buffer("{other.name.rpartition(".")[2]}", {other.name}, persistent=False)')
-        return Blame("device-mismatch/constant-left-behind", other.owner or path, cls, other.name, meets, has, why, change)
+        return _constant(scene, other, path, has)
+    if index in scene.made:
+        return _made(scene, scene.made[index], path, meets, has)
     if has in ("cpu", "meta") and meets not in ("cpu", "meta"):
         why = f"The whole model is on {has}, its input on {meets}.{both}"
         move = _to(scene, scene.call(""), meets)
@@ -252,6 +253,22 @@ def _device(scene: Scene, weight: Operand, index: int, other: Operand) -> Blame:
     name = mine or given or other.name
     why = f"`{shown}` is on {has} and got `{name}`, which is on {meets}.{both}"
     return Blame(cause, path, cls, weight.name, has, meets, why, ("move-to-device", f'{name} = {name}.to("{has}")'))
+
+
+def _constant(scene: Scene, constant: Operand, path: str | None, meets: str | None) -> Blame:
+    """A tensor that a module keeps as a plain attribute stays where it was made."""
+    why = f"`{constant.name}` is a plain attribute on {constant.device}: `to()` moves parameters and buffers only."
+    name = constant.name.rpartition(".")[2]
+    change = ("move-to-device", f'self.register_buffer("{name}", self.{name}, persistent=False)')
+    at = constant.owner if constant.owner is not None else path
+    return Blame("device-mismatch/constant-left-behind", at, _cls(scene, at), constant.name, constant.device, meets, why, change)
+
+
+def _made(scene: Scene, name: str, path: str | None, device: str | None, meets: str | None) -> Blame:
+    """A tensor that the module's own code makes without saying where."""
+    why = f"`{name}` is made in the module's own code and is on {device}, what it meets is on {meets}: the code must say where."
+    change = ("move-to-device", f'{name} = {name}.to("{meets}")')
+    return Blame("device-mismatch/constant-left-behind", path, _cls(scene, path), name, device, meets, why, change)
 
 
 def _both(weight: Operand, other: Operand) -> str:
@@ -275,8 +292,10 @@ def _no_weights(scene: Scene, operands: list[tuple[int, Operand]]) -> Blame | No
     mask = scene.kind == "dtype" and bool(_MASK.search(odd.name) or _MASK.search(odd.keyword))
     cause = "dtype-mismatch/attention-mask" if mask else None
     name = scene.origins.get(index) or odd.name
-    if odd.role == "constant" and scene.kind == "device":
-        cause = "device-mismatch/constant-left-behind"
+    if scene.kind == "device" and odd.role == "constant":
+        return _constant(scene, odd, scene.path, common)
+    if scene.kind == "device" and index in scene.made:
+        return _made(scene, scene.made[index], scene.path, odd.device, common)
     why = f"`{name}` is {scene.of(odd)}, what it meets is {common}."
     if scene.kind == "device":
         change = ("move-to-device", f'{name} = {name}.to("{common}")')

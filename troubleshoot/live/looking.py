@@ -119,6 +119,7 @@ def _conclude(frames: list[Spot], census: Census, root: Any, name: str, leaf: An
         return seen
     names = _user_names(frames)
     origins = {index: names[key] for index, key in enumerate(found.keys) if key in names}
+    made = _made(frames)
     sites = [spot.expression() for spot in frames if leaf is not None and spot.self_ is leaf]
     if found.spot is not None:
         sites.append(found.spot.expression())
@@ -136,6 +137,7 @@ def _conclude(frames: list[Spot], census: Census, root: Any, name: str, leaf: An
             "autocast" in line for spot in frames if not in_torch(spot) and spot.self_ is None for line in spot.source_before()
         ),
         site=_site(frames, leaf),
+        made={index: made[key] for index, key in enumerate(found.keys) if key in made},
     )
     return replace(seen, blame=blame(scene))
 
@@ -211,6 +213,25 @@ def _user_names(frames: list[Spot]) -> dict[int, str]:
                 if type(key) is str and is_tensor(one):
                     inside.setdefault(id(one), f'{name}["{key}"]')
     return {**inside, **plain}
+
+
+#: A tensor made by one of these without ``device=`` is on the CPU, wherever the model is.
+_MAKES = r"\s*(?::[^=\n]+)?=(?!=).*\btorch\.(?:arange|as_tensor|empty|eye|from_numpy|full|linspace|ones|rand|randint|randn|tensor|zeros)\("
+
+
+def _made(frames: list[Spot]) -> dict[int, str]:
+    """Return the local tensors of modules' own code that it makes itself and does not get, by identity."""
+    found: dict[int, str] = {}
+    for spot in frames:
+        if spot.self_ is None or in_torch(spot):
+            continue
+        given = {name for name, _ in spot.arguments}
+        names = {name: value for name, value in list(spot.locals.items())[:_MOST_ATTRIBUTES] if name not in given and is_tensor(value)}
+        source = "".join(spot.source_before()) if names else ""
+        for name, value in names.items():
+            if re.search(rf"^\s*{re.escape(name)}{_MAKES}", source, re.MULTILINE):
+                found[id(value)] = name
+    return found
 
 
 def _given(frames: list[Spot]) -> list[tuple[str, Any]]:
