@@ -200,6 +200,7 @@ app.command(cls=PlainCommand, context_settings=program.CONTEXT, epilog=examples(
         "troubleshoot verify torch/linear-dtype",
         "troubleshoot verify transformers/blip2-query-tokens-fp32 --device cpu --isolated",
         "troubleshoot verify transformers/qwen2-vl-eager-fp16-nan --with transformers==4.57.6",
+        "troubleshoot verify transformers/blip2-query-tokens-fp32 --isolated --model Salesforce/blip2-opt-2.7b --gpu T4",
         "troubleshoot verify --cause numerics/fp16-overflow --format json",
         after="Exit status: 0 as the knowledge base says, 1 not, 2 it cannot run here (or an error in use).",
     ),
@@ -231,6 +232,15 @@ def verify(
     record: Annotated[
         str | None, typer.Option("--record", metavar="DIR", help="Also write it into this folder of records.", show_default=False)
     ] = None,
+    model: Annotated[
+        list[str] | None,
+        typer.Option("--model", metavar="ID", help="Tell the memory that this model takes with each fix.", show_default=False),
+    ] = None,
+    gpu: Annotated[
+        str | None,
+        typer.Option("--gpu", metavar="NAME", help="Whose memory it must fit into (default: the GPU that it runs on).", show_default=False),
+    ] = None,
+    timing: Annotated[bool, typer.Option("--timing", help="Also time a layer of a real size per dtype; on a GPU only.")] = False,
     format: Annotated[str, typer.Option("--format", "-f", metavar="text|json|html", help="The form of the output.")] = "text",
     kb: Overlays = None,
     output: Output = None,
@@ -253,6 +263,9 @@ def verify(
         releases=with_ or (),
         timeout=timeout,
         record=record,
+        models=model or (),
+        gpu=gpu,
+        timing=timing,
         format=format,
         kb=kb or (),
         output=output,

@@ -28,6 +28,9 @@ def run(
     releases: Sequence[str],
     timeout: str | None,
     record: str | None,
+    models: Sequence[str],
+    gpu: str | None,
+    timing: bool,
     format: str,
     kb: Sequence[str],
     output: str | None,
@@ -41,8 +44,10 @@ def run(
     limit = _seconds(timeout)
     pinned = pairs("--with", releases, "transformers==4.50.2")
     base = load(kb)
+    from troubleshoot.verify.pricing import Prices
     from troubleshoot.verify.runner import verify
 
+    prices = Prices(tuple(models), _gpu_memory(gpu), timing)
     progress = _Progress()
     results: list[Verification] = []
     try:
@@ -58,6 +63,7 @@ def run(
                     timeout=limit,
                     kb=base,
                     progress=progress.of(one),
+                    prices=prices,
                 )
             )
     finally:
@@ -88,6 +94,18 @@ def _chosen(base: KnowledgeBase, issue: str | None, cause: str | None, case: str
     if not found:
         raise InputError(f"no entry of the cause {cause!r} has a case")
     return found
+
+
+def _gpu_memory(name: str | None) -> float | None:
+    """Return the memory in GiB of the GPU that the user names."""
+    if name is None:
+        return None
+    from troubleshoot.environment.hardware import accelerator_from_text
+
+    one = accelerator_from_text(name)
+    if one is None or one.memory is None:
+        raise InputError(f"--gpu {name}: its memory is not known from this name. Give one with its memory, such as V100-16GB or RTX 4090")
+    return one.memory
 
 
 def _seconds(text: str | None) -> float | None:

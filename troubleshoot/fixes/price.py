@@ -1,4 +1,4 @@
-"""What float32 costs the user: the weights of the named model against the memory of the named GPU.
+"""What a dtype costs the user: the weights of the named model against the memory of the named GPU.
 
 The count in a model's own name ("-7b") serves, marked as "about", except where the name is known to mislead.
 """
@@ -6,7 +6,10 @@ The count in a model's own name ("-7b") serves, marked as "about", except where 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from typing import Literal
 
 from troubleshoot.dtypes import bytes_per_parameter
 from troubleshoot.fixes.defaults import FITS, Fit
@@ -26,6 +29,52 @@ _TIGHT = 0.8
 _DTYPE = {"use-fp32": "float32"}
 
 
+@dataclass(frozen=True)
+class Price:
+    """The weights of the user's model. ``basis`` tells where the number of ``parameters`` is from: a table of this tool, the model's
+    configuration, or the name only, which is about right. ``memory`` is that of the user's GPU in GiB, None where it is unknown.
+    """
+
+    model: str
+    parameters: float
+    basis: Literal["table", "config", "name"]
+    bytes_per_parameter: float
+    memory: float | None = None
+
+    @property
+    def gib(self) -> float:
+        """The weights in GiB."""
+        return self.parameters * self.bytes_per_parameter / GIB
+
+    @property
+    def fits(self) -> bool | None:
+        """False where the weights alone exceed the GPU's memory; None where nothing is left for activations, or the memory is unknown."""
+        if self.memory is None:
+            return None
+        return False if self.gib > self.memory else True if self.gib <= _TIGHT * self.memory else None
+
+    @property
+    def needs(self) -> str:
+        """What the weights take: "14.0 GiB of weights for blip2-opt-2.7b"."""
+        # Where only some modules are in float32, their share is the case's, not the model's.
+        about = self.basis == "name" or self.bytes_per_parameter != int(self.bytes_per_parameter)
+        return f"{'about ' if about else ''}{self.gib:.1f} GiB of weights for {short_name(self.model)}"
+
+
+def short_name(model: str) -> str:
+    """Return the last part of a checkpoint's id or path."""
+    return model.rstrip("/").rpartition("/")[2]
+
+
+def price(models: Iterable[str], bytes_each: float, memory: float | None) -> Price | None:
+    """Return the price of the first model whose number of parameters is known, at so many bytes per parameter; None where there is none."""
+    for model in models:
+        counted = parameter_count(model)
+        if counted is not None:
+            return Price(model, counted[0], "name" if counted[1] else "table", bytes_each, memory)
+    return None
+
+
 def parameter_count(model: str) -> tuple[float, bool] | None:
     """Return the number of parameters of a checkpoint, and whether it was read from the name only; None where unknown."""
     name = model.rpartition("/")[2].lower()
@@ -41,20 +90,17 @@ def weight_fit(kind: str, context: Context) -> Fit:
     dtype = _DTYPE.get(kind)
     if dtype is None:
         return FITS
-    for fact in context.facts.get("model"):
-        counted = parameter_count(fact.value)
-        if counted is None:
-            continue
-        count, from_name = counted
-        gib = count * bytes_per_parameter(dtype) / GIB
-        needs = f"{'about ' if from_name else ''}{gib:.1f} GiB of weights for {fact.value.rpartition('/')[2]} in {dtype}"
-        memory = context.facts.get("gpu.memory")
-        if not memory:
-            return Fit(True, needs, warning=needs)
-        have = float(memory[0].value)
-        if gib > have:
-            return Fit(None, f"only with a larger GPU or with offloading: {needs}, and the GPU has {have:g} GiB", "gpu.memory")
-        if gib > _TIGHT * have:
-            return Fit(None, f"if it fits: {needs}, and the GPU has {have:g} GiB", "gpu.memory")
-        return Fit(True, needs, warning=f"{needs} of {have:g} GiB")
-    return FITS
+    memory = context.facts.get("gpu.memory")
+    found = price(
+        (fact.value for fact in context.facts.get("model")), bytes_per_parameter(dtype), float(memory[0].value) if memory else None
+    )
+    if found is None:
+        return FITS
+    needs = f"{found.needs} in {dtype}"
+    if found.memory is None:
+        return Fit(True, needs, warning=needs)
+    if found.fits is False:
+        return Fit(None, f"only with a larger GPU or with offloading: {needs}, and the GPU has {found.memory:g} GiB", "gpu.memory")
+    if found.fits is None:
+        return Fit(None, f"if it fits: {needs}, and the GPU has {found.memory:g} GiB", "gpu.memory")
+    return Fit(True, needs, warning=f"{needs} of {found.memory:g} GiB")

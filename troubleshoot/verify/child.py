@@ -78,6 +78,11 @@ def _run(job: dict[str, Any]) -> dict[str, Any]:
         found.update(_accelerator(torch))
     from troubleshoot.verify.registry import find_case
 
+    if job["role"] == "timing":
+        from troubleshoot.verify import timing
+
+        seconds = timing.measure(torch, job["device"], job["dtypes"] or timing.DTYPES)
+        return found | {"timings": seconds, "hidden": timing.HIDDEN, "tokens": timing.TOKENS}
     case = find_case(job["case"])
     if job["role"] == "reference":
         return found | _reference(torch, case, job)

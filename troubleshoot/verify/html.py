@@ -8,6 +8,7 @@ from math import log10
 
 from troubleshoot.redact import redact_text
 from troubleshoot.verify.model import FixOutcome, Verification
+from troubleshoot.verify.text import memory_text, timing_rows, timing_text
 
 _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #1c1e21; background: #fff; }
@@ -59,6 +60,9 @@ def _section(one: Verification) -> str:
         parts += [_row(fix) for fix in one.fixes]
         parts += ["</table>", _chart(one.fixes)]
         parts += [_traceback(f"Traceback with {fix.id}", fix.traceback) for fix in one.fixes if fix.outcome == "fails"]
+    if one.timing is not None:
+        parts.append(f"<h2>Timing</h2><p>{escape(_masked(timing_text(one.timing)))}</p>")
+        parts += [f"<p><code>{escape(name)}</code>: {escape(_masked(value))}</p>" for name, value in timing_rows(one.timing)]
     if one.device != "cuda":
         parts.append("<p>Not yet run on CUDA: nothing is claimed for a GPU.</p>")
     return "\n".join(part for part in parts if part)
@@ -66,10 +70,10 @@ def _section(one: Verification) -> str:
 
 def _row(fix: FixOutcome) -> str:
     expected = "" if fix.outcome == "skipped" or not fix.surprising else f" (expected: {fix.expected})"
-    weight = "" if fix.weights_bytes_per_parameter is None else f"{fix.weights_bytes_per_parameter:g}"
+    weight = "" if fix.weights_bytes_per_parameter is None else f"{fix.weights_bytes_per_parameter:g}{memory_text(fix.price)}"
     return (
         f"<tr><td>{escape(fix.title or fix.id)}<br><code>{escape(fix.id)}</code></td>"
-        f'<td class="{fix.outcome}">{fix.outcome}{expected}</td><td>{escape(_masked(fix.why))}</td><td>{weight}</td></tr>'
+        f'<td class="{fix.outcome}">{fix.outcome}{expected}</td><td>{escape(_masked(fix.why))}</td><td>{escape(weight)}</td></tr>'
     )
 
 

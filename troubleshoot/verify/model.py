@@ -1,11 +1,14 @@
-"""What is verified and what came out, as frozen dataclasses. Nothing here imports torch."""
+"""What is verified and what came out, as frozen dataclasses. Nothing here imports torch, or what an isolated environment lacks."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from troubleshoot.fixes.price import Price
 
 Tier = Literal["upstream", "distilled"]
 #: How a single run ended. ``wrong``: it ended, and its output is not what a healthy run gives.
@@ -129,7 +132,7 @@ class Job:
     """One run in one process. ``patches`` are actions of fixes, applied live before the call; ``tolerance`` is relative."""
 
     case: str
-    role: Literal["reference", "before", "fix"]
+    role: Literal["reference", "before", "fix", "timing"]
     device: str
     dtype: str
     folder: str
@@ -174,7 +177,10 @@ class Before:
 
 @dataclass(frozen=True)
 class FixOutcome:
-    """One fix, tried. ``relative_error`` is against the reference, in the Euclidean norm; None where there is no finite output."""
+    """One fix, tried. ``relative_error`` is against the reference, in the Euclidean norm; None where there is no finite output.
+
+    ``price`` is what the user's model would take with this fix, where a model is named and its size is known.
+    """
 
     id: str
     kind: str
@@ -187,6 +193,7 @@ class FixOutcome:
     seconds: float | None = None
     traceback: str | None = None
     ruled_out: bool = False
+    price: Price | None = None
 
     @property
     def surprising(self) -> bool:
@@ -196,6 +203,25 @@ class FixOutcome:
         for the cause in general.
         """
         return self.outcome != "skipped" and self.outcome != self.expected and not self.ruled_out
+
+
+@dataclass(frozen=True)
+class Timing:
+    """How long one layer of a real size takes per dtype on the device, in seconds; a text says why a dtype cannot be run.
+
+    ``why`` says why nothing was measured.
+    """
+
+    seconds: Mapping[str, float | str] = field(default_factory=dict)
+    hidden: int = 0
+    tokens: int = 0
+    why: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the member ``timing`` of the JSON object."""
+        if self.why:
+            return {"measured": False, "why": self.why}
+        return {"measured": True, "hidden": self.hidden, "tokens": self.tokens, "seconds": dict(self.seconds)}
 
 
 @dataclass(frozen=True)
@@ -212,10 +238,11 @@ class Verification:
     verdict: Verdict
     dtype: str = ""
     stand_in: str = ""
+    timing: Timing | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON object of the contract (docs/verification.md)."""
-        return {
+        told: dict[str, Any] = {
             "issue": self.issue,
             "case": self.case,
             "tier": self.tier,
@@ -228,15 +255,24 @@ class Verification:
                     name: getattr(one, name)
                     for name in ("id", "kind", "expected", "outcome", "why", "relative_error", "weights_bytes_per_parameter")
                 }
+                | ({"memory": _memory(one.price)} if one.price is not None else {})
                 for one in self.fixes
             ],
             "verdict": self.verdict,
         }
+        return told | ({"timing": self.timing.to_dict()} if self.timing is not None else {})
 
     @property
     def exit_code(self) -> int:
         """0 as expected, 1 not, 2 it cannot run here."""
         return {"verified": 0, "not-reproduced": 1, "unexpected": 1, "cannot-run": 2}[self.verdict]
+
+
+def _memory(price: Price) -> dict[str, Any]:
+    return {
+        "model": price.model, "parameters": price.parameters, "basis": price.basis,
+        "weights_gib": round(price.gib, 2), "gpu_memory_gib": price.memory, "fits": price.fits,
+    }  # fmt: skip
 
 
 def verdict_of(before: Before, fixes: tuple[FixOutcome, ...]) -> Verdict:

@@ -15,9 +15,10 @@ from troubleshoot.fixes.select import fixes_of
 from troubleshoot.knowledge import KnowledgeBase, load_kb
 from troubleshoot.knowledge.schema import Entry, Fix
 from troubleshoot.result import Diagnosis
-from troubleshoot.verify import isolated, requirements
+from troubleshoot.verify import isolated, pricing, requirements
 from troubleshoot.verify.model import CEILING, FLOORS, TOLERANCE, Before, Case, FixOutcome, Job, RunResult, Verification, verdict_of
 from troubleshoot.verify.play import HIDING, Play, play
+from troubleshoot.verify.pricing import NO_PRICES, Prices
 from troubleshoot.verify.registry import cases_of
 from troubleshoot.verify.runs import run_job
 from troubleshoot.verify.signals import Stop, stoppable
@@ -72,13 +73,14 @@ def verify(
     timeout: float | None = None,
     kb: KnowledgeBase | None = None,
     progress: Progress = _silent,
+    prices: Prices = NO_PRICES,
 ) -> Verification:
     """Reproduce a known issue on this machine and try its fixes, each in a process of its own.
 
     ``case`` is one of the issue's cases where it has several. ``device`` is "cpu" or "cuda" (default: CUDA where there is one and the
     case exists on it). ``fixes`` are ids to try, default all. With ``isolate``
     packages are installed into environments apart from this one; ``releases`` ({"transformers": "4.50.2"}) pins them, and isolates too.
-    ``timeout`` is per run, in seconds.
+    ``timeout`` is per run, in seconds. ``prices`` says for which model and GPU memory is told, and whether time is measured.
 
     Raises:
         UnknownIssueError: no entry has this id.
@@ -96,9 +98,8 @@ def verify(
     if entry.kind == "issue" and (unknown := sorted(set(fixes) - known)):
         raise InputError(f"{entry.id} has no fix {unknown[0]!r}. It has: {', '.join(sorted(known))}")
     with stoppable() as stop, workspace() as folder:
-        return _verify(
-            _Bench(entry, chosen, place, folder, base, stop, timeout, isolate or apart, installs if apart else {}, progress), fixes
-        )
+        bench = _Bench(entry, chosen, place, folder, base, stop, timeout, isolate or apart, installs if apart else {}, progress)
+        return pricing.add(prices, _verify(bench, fixes), bench.job("timing"), chosen, stop, progress)
     raise AssertionError("unreachable")
 
 
@@ -418,7 +419,11 @@ def _reproduced(bench: _Bench) -> tuple[RunResult, Mapping[str, object]]:
 
 
 def verify_diagnosis(diagnosis: Diagnosis, **options: object) -> Verification | None:
-    """Verify the first issue of a diagnosis that has a case, with the options of :func:`verify`; None where none has one."""
+    """Verify the first issue of a diagnosis that has a case, with the options of :func:`verify`; None where none has one.
+
+    Prices are told for the models that the report names, and for the GPU that it is from.
+    """
+    options.setdefault("prices", pricing.prices_of(diagnosis))
     for one in diagnosis.diagnoses:
         if one.verify is not None:
             return verify(one.issue, **options)  # type: ignore[arg-type]

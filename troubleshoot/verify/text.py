@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from troubleshoot.verify.model import FixOutcome, Verification
+from troubleshoot.fixes.price import Price
+from troubleshoot.verify.model import FixOutcome, Timing, Verification
 
 _MARK = {"works": "✓", "fails": "✗", "skipped": "–"}
 
@@ -28,10 +29,34 @@ def render_verification(result: Verification, *, width: int = 80) -> str:
         lines += ["", f"  {_MARK[one.outcome]} {one.id} ({one.kind}): {_verdict(one)}"]
         lines += _wrapped(one.why, width, wrap, 4)
         if one.outcome == "works" and one.weights_bytes_per_parameter is not None:
-            lines.append(f"    weights: {one.weights_bytes_per_parameter:g} bytes per parameter")
+            lines += _wrapped(f"weights: {one.weights_bytes_per_parameter:g} bytes per parameter{memory_text(one.price)}", width, wrap, 4)
+    if result.timing is not None:
+        lines += ["", f"  timing: {timing_text(result.timing)}"]
+        lines += [f"    {name}: {value}" for name, value in timing_rows(result.timing)]
     if result.device != "cuda":
         lines += ["", "  not yet run on CUDA here: nothing is claimed for a GPU"]
     return "\n".join(lines) + "\n"
+
+
+def memory_text(price: Price | None) -> str:
+    """Return what the user's model takes, after "2 bytes per parameter"; "" where no model is known."""
+    if price is None:
+        return ""
+    text = f", {price.needs}"
+    if price.memory is None:
+        return text
+    fits = {True: "which fits into", False: "which does not fit into", None: "which leaves little room in"}[price.fits]
+    return f"{text}, {fits} the GPU's {price.memory:g} GiB"
+
+
+def timing_text(timing: Timing) -> str:
+    """Return what was timed, or why nothing was."""
+    return timing.why or f"forward pass of one transformer layer, {timing.hidden} features, {timing.tokens} tokens"
+
+
+def timing_rows(timing: Timing) -> list[tuple[str, str]]:
+    """Return (dtype, time) of what was timed."""
+    return [(name, value if isinstance(value, str) else f"{1000 * value:.3g} ms") for name, value in timing.seconds.items()]
 
 
 def _verdict(one: FixOutcome) -> str:
