@@ -20,7 +20,7 @@ LAYERS = [
     {"knowledge"},
     {"result"},
     {"evidence", "records"},
-    {"matching"},
+    {"matching", "lines"},
     {"ranking"},
     {"fixes"},
     {"questions", "summary", "live"},

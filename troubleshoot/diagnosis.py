@@ -13,6 +13,7 @@ from troubleshoot.errors import InputError, TroubleshootError
 from troubleshoot.evidence import Facts, collect_facts, environment_of
 from troubleshoot.fixes import fixes_for
 from troubleshoot.knowledge import KnowledgeBase, load_kb
+from troubleshoot.lines import infer_releases
 from troubleshoot.matching import Matches, Search, find_candidates
 from troubleshoot.matching.dependencies import changed_facts, changes_environment, fixes_read
 from troubleshoot.matching.releases import affected_texts
@@ -198,7 +199,7 @@ def _environment(report: Report, choice: str | os.PathLike[str] | Environment) -
 
     stated = merge(environment_of(report), parse_environment(report.lines, report.numbers))
     if choice == "report":
-        return stated
+        return infer_releases(stated, report)
     if choice == "auto":
         frames = [(frame.file, frame.number, frame.code) for failure in report.failures for frame in failure.frames]
         if not frames:
@@ -206,7 +207,7 @@ def _environment(report: Report, choice: str | os.PathLike[str] | Environment) -
         from troubleshoot.environment.locality import is_local
 
         if not is_local(frames):
-            return stated
+            return infer_releases(stated, report)
         choice = "local"
     if choice == "local":
         from troubleshoot.environment.local import local_environment
@@ -214,7 +215,7 @@ def _environment(report: Report, choice: str | os.PathLike[str] | Environment) -
         return merge(stated, local_environment())
     from troubleshoot.environment.exchange import load_environment
 
-    return merge(stated, load_environment(Path(choice)))
+    return infer_releases(merge(stated, load_environment(Path(choice))), report)
 
 
 def _facts(known: _Known, given: Mapping[str, str]) -> Facts:

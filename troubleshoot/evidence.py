@@ -13,6 +13,7 @@ from functools import lru_cache
 import msgspec
 
 from troubleshoot.environment.model import Accelerator, Environment, Package
+from troubleshoot.environment.names import distribution_of
 from troubleshoot.lazy import lazy_attribute
 from troubleshoot.report.model import Failure, Frame, Report
 from troubleshoot.report.places import locate
@@ -276,7 +277,7 @@ def environment_of(report: Report) -> Environment:
         for frame in failure.frames:
             owner, _ = locate(frame.path)
             if owner not in ("user", "python") and owner not in packages:
-                packages[owner] = Package(owner.replace("_", "-"), "", "inferred", frame.at)
+                packages[owner] = Package(distribution_of(owner), "", "inferred", frame.at)
     found = {package.name: package for package in packages.values()}
     accelerators: list[Accelerator] = []
     python = system = None

@@ -9,6 +9,7 @@ from troubleshoot.knowledge.base import KnowledgeBase
 from troubleshoot.knowledge.schema import Ask, Condition
 from troubleshoot.matching.candidates import Candidate
 from troubleshoot.matching.conditions import evaluate
+from troubleshoot.matching.releases import hold_releases
 from troubleshoot.ranking import KNOWN, LIKELY, Hypothesis
 from troubleshoot.result import Question
 
@@ -79,7 +80,8 @@ def open_facts(hypotheses: tuple[Hypothesis, ...], candidates: tuple[Candidate, 
                     _add(found, about, ask, hypothesis.entry.id)
         for one in hypothesis.entry.affected:
             package = hypothesis.candidate.context.facts.package(one.package)
-            if package is None or package.version == "":
+            # Where lines of code tell that much, the release need not be known.
+            if package is None or (package.version == "" and hold_releases((one,), hypothesis.candidate.context.facts).state is None):
                 about = f"package.{one.package}"
                 _add(found, about, _version_question(one.package), hypothesis.entry.id)
                 if hypothesis is hypotheses[0]:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from troubleshoot.environment.model import Environment
+from troubleshoot.environment.model import Environment, Package
 from troubleshoot.report.model import Report
 
 SCHEMA = 1
@@ -181,7 +181,7 @@ def _environment(environment: Environment) -> dict[str, Any]:
     return {
         "python": environment.python,
         "os": environment.os,
-        "packages": {one.name: {"version": one.version, "source": one.source} for one in environment.packages},
+        "packages": {one.name: _package(one) for one in environment.packages},
         "accelerators": [
             {
                 "name": one.name,
@@ -194,6 +194,16 @@ def _environment(environment: Environment) -> dict[str, Any]:
             for one in environment.accelerators
         ],
     }
+
+
+def _package(package: Package) -> dict[str, Any]:
+    """``version`` is "" where only the presence is known, null where it is absent; ``range`` has the releases that lines of code leave
+    open, as [first, last], null for an open end.
+    """
+    told: dict[str, Any] = {"version": package.version, "source": package.source}
+    if package.releases is not None:
+        told["range"] = [list(span) for span in package.releases.spans]
+    return told
 
 
 def _issue(one: IssueDiagnosis) -> dict[str, Any]:

@@ -28,6 +28,48 @@ class VersionRange:
         return f"before {self.fixed}" if self.introduced == "0" else f"{self.introduced} to before {self.fixed}"
 
 
+@dataclass(frozen=True)
+class Releases:
+    """Releases of which one is installed, oldest first, where no more is known.
+
+    ``spans`` are their neighbours taken together as (first, last); None is an open end: it may be an older, or a newer release than any
+    that was looked at.
+    """
+
+    versions: tuple[str, ...]
+    spans: tuple[tuple[str | None, str | None], ...]
+
+    @property
+    def only(self) -> str | None:
+        """The release, where it can be but one."""
+        return self.versions[0] if len(self.versions) == 1 and None not in self.spans[0] else None
+
+    def hold(self, test: Callable[[str], bool | None]) -> bool | None:
+        """Hold a condition against each of them: True where it holds for all, False where for none, None where that cannot be told."""
+        possible = self.versions
+        if self.spans[0][0] is None:
+            possible = (_ANY_OLDER, *possible)
+        if self.spans[-1][1] is None:
+            possible = (*possible, _ANY_NEWER)
+        answers = {test(one) for one in possible}
+        return answers.pop() if len(answers) == 1 else None
+
+    def __str__(self) -> str:
+        return " or ".join(_span_text(first, last) for first, last in self.spans)
+
+
+#: What stands for the releases beyond an open end.
+_ANY_OLDER, _ANY_NEWER = "0", "99999"
+
+
+def _span_text(first: str | None, last: str | None) -> str:
+    if first is None:
+        return f"{last} or earlier"
+    if last is None:
+        return f"{first} or later"
+    return first if first == last else f"{first} to {last}"
+
+
 def parse_version(text: str) -> Version | None:
     """Return the PEP 440 version in ``text``, or None where it is none."""
     try:

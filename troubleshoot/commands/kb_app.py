@@ -142,6 +142,43 @@ def kb_bisect(
 
 
 @kb_app.command(
+    "lines",
+    cls=PlainCommand,
+    epilog=examples(
+        "troubleshoot kb lines",
+        "troubleshoot kb lines --check 2000",
+        "troubleshoot kb lines --package peft --output peft-lines.bin",
+        after="Exit status: 0 written, 1 a drawn line rules out its own release, 2 an error in use or reading.",
+    ),
+)
+def kb_lines(
+    package: Annotated[
+        list[str] | None, typer.Option("--package", metavar="P", help="Only this package; may be repeated.", show_default=False)
+    ] = None,
+    check: Annotated[
+        str | None,
+        typer.Option("--check", metavar="N", help="Draw N lines from the releases and look them up in the new table.", show_default=False),
+    ] = None,
+    cache: Annotated[
+        str | None,
+        typer.Option("--cache", metavar="DIR", help="Where sources are kept (default: the cache folder).", show_default=False),
+    ] = None,
+    kb: Overlays = None,
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", metavar="FILE", help="The table (default: kb/lines.bin of a checkout).", show_default=False),
+    ] = None,
+) -> int:
+    """Make the table that tells a release from the lines of a traceback, from the releases on the package index.
+
+    Reads some files of each release (nothing is installed or run) and keeps them, so that an interrupted reading goes on where it stopped.
+    """
+    from troubleshoot.commands.lines import run
+
+    return run(package or (), cache=cache, check=check, kb=kb or (), output=output)
+
+
+@kb_app.command(
     "new",
     cls=PlainCommand,
     epilog=examples(

@@ -2,27 +2,49 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-#: Where a fact was learned, strongest last. ``inferred``: from frames (a package seen, a release told by its line numbers);
+if TYPE_CHECKING:
+    from troubleshoot.versions import Releases
+
+#: Where a fact was learned, strongest last. ``inferred``: from frames (a package seen);
+#: ``lines``: the release, from the frames' lines of code (:mod:`troubleshoot.lines`);
 #: ``report``: stated in the pasted text; ``file``: from a pasted or given environment dump; ``local``: probed on this machine;
 #: ``answer``: the user said so when asked.
-SOURCES = ("inferred", "report", "file", "local", "answer")
+SOURCES = ("inferred", "lines", "report", "file", "local", "answer")
 
 
 @dataclass(frozen=True)
 class Package:
-    """A distribution: its PEP 503 name, its version ("" where only its presence is known, None where it is known to be absent)."""
+    """A distribution: its PEP 503 name, its version ("" where only its presence is known, None where it is known to be absent).
+
+    ``releases`` are those of which it is one, where its version is "" and lines of code tell that much.
+    """
 
     name: str
     version: str | None
     source: str
     line: int | None = None
+    releases: Releases | None = None
 
     @property
     def absent(self) -> bool:
         """True where the package is known not to be installed."""
         return self.version is None
+
+    @property
+    def told(self) -> str:
+        """The version, or the releases that it is one of; "" where neither is known."""
+        text = self.version or ("" if self.releases is None else str(self.releases))
+        return f"{text}, from line numbers" if self.source == "lines" and text else text
+
+    def holds(self, test: Callable[[str], bool | None]) -> bool | None:
+        """Hold a condition against the version, or against all releases that it may be; None where that cannot be told."""
+        if self.version:
+            return test(self.version)
+        return None if self.releases is None else self.releases.hold(test)
 
 
 @dataclass(frozen=True)

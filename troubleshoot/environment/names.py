@@ -11,6 +11,9 @@ CONDA_NAMES: dict[str, str] = {
     "sentencepiece-python": "sentencepiece", "pytorch-triton": "pytorch-triton", "torchtriton": "triton", "matplotlib-base": "matplotlib",
 }  # fmt: skip
 
+#: Packages whose import name is not that of their distribution.
+_IMPORTS = {"open_clip": "open-clip-torch"}
+
 #: What a package has always required: a listing that names the first without the others was shortened.
 _WITNESSES: dict[str, tuple[str, ...]] = {
     "torch": ("typing-extensions",),
@@ -37,6 +40,11 @@ def normalise_name(name: str) -> str:
     while "--" in name:
         name = name.replace("--", "-")
     return name
+
+
+def distribution_of(import_name: str) -> str:
+    """Return the PEP 503 name of the distribution that brings a package: ``open_clip`` is in open-clip-torch."""
+    return _IMPORTS.get(import_name) or normalise_name(import_name)
 
 
 def looks_complete(versions: Mapping[str, str | None]) -> bool:

@@ -146,14 +146,18 @@ def _already(fix: Fix, facts: Facts) -> Fit | None:
         return None
     if kind == "uninstall":
         return Fit(False, f"{name} is not installed") if package.absent else None
-    have = parse_version(package.version) if package.version else None
     want = parse_version(str(fix.action["to"])) if "to" in fix.action else None
-    if have is None or want is None:
+    if want is None:
         return None
-    if kind == "upgrade" and have >= want:
-        return Fit(False, f"{name} {package.version} is already at {want} or later")
-    if kind == "downgrade" and have <= want:
-        return Fit(False, f"{name} {package.version} is already at {want} or earlier")
+
+    def there(version: str) -> bool | None:
+        have = parse_version(version)
+        if have is None:
+            return None
+        return (kind == "upgrade" and have >= want) or (kind == "downgrade" and have <= want)
+
+    if package.holds(there):
+        return Fit(False, f"{name} {package.told} is already at {want} or {'later' if kind == 'upgrade' else 'earlier'}")
     return None
 
 

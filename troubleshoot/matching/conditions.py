@@ -326,11 +326,12 @@ def _package(condition: Condition, name: str) -> Program:
         package = context.facts.package(name)
         if package is None:
             return UNKNOWN
-        label = f"{name} is absent" if package.absent else f"{name} {package.version}".rstrip()
+        label = f"{name} is absent" if package.absent else f"{name} {package.told}".rstrip()
         if condition.in_ is not None:
-            if not package.version:
-                return Outcome(False, label, package.line) if package.version is None else UNKNOWN
-            inside = satisfies(package.version, condition.in_)
+            if package.version is None:
+                return Outcome(False, label, package.line)
+            wanted_range = condition.in_
+            inside = package.holds(lambda version: satisfies(version, wanted_range))
             return UNKNOWN if inside is None else Outcome(inside, label, package.line)
         state = "absent" if package.absent else "present"
         among = state in values or package.version in values

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from troubleshoot.evidence import Facts
 from troubleshoot.knowledge.schema import Affected
 from troubleshoot.matching.conditions import UNKNOWN, Outcome
@@ -15,18 +17,18 @@ def hold_releases(affected: tuple[Affected, ...], facts: Facts) -> Outcome:
     unknown = False
     for one in affected:
         package = facts.package(one.package)
-        if package is None or package.version == "":
+        if package is None:
             unknown = True
             continue
         if package.version is None:
             return Outcome(False, f"{one.package} is not installed", package.line)
-        inside = _inside(package.version, one)
+        inside = package.holds(partial(_inside, affected=one))
         if inside is False:
-            return Outcome(False, f"{one.package} {package.version} is not among {affected_text(one)}", package.line)
+            return Outcome(False, f"{one.package} {package.told} is not among {affected_text(one)}", package.line)
         if inside is None:
             unknown = True
             continue
-        texts.append(f"{one.package} {package.version}")
+        texts.append(f"{one.package} {package.told}")
         line = line or package.line
     if unknown or not texts:
         return UNKNOWN

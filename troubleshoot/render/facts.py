@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from troubleshoot.render.words import Words
 
 if TYPE_CHECKING:
-    from troubleshoot.environment.model import Accelerator, Environment
+    from troubleshoot.environment.model import Accelerator, Environment, Package
     from troubleshoot.result import Diagnosis, IssueDiagnosis
 
 _PACKAGE_FACT = r"\bpackage\.([A-Za-z0-9_.-]+)"
@@ -53,9 +53,9 @@ def _packages_in(text: str) -> list[str]:
 
 
 def _distribution(import_name: str) -> str:
-    from troubleshoot.environment.names import normalise_name
+    from troubleshoot.environment.names import distribution_of
 
-    return normalise_name(import_name)
+    return distribution_of(import_name)
 
 
 def environment_line(words: Words, diagnosis: Diagnosis, shown: IssueDiagnosis | None) -> str:
@@ -68,10 +68,10 @@ def environment_line(words: Words, diagnosis: Diagnosis, shown: IssueDiagnosis |
         # That a package nobody asked about is missing is no news.
         if package is None or (package.absent and not _matters(diagnosis, shown, name)):
             continue
-        if package.version == "" and not _matters(diagnosis, shown, name, presence=True):
+        if package.version == "" and package.releases is None and not _matters(diagnosis, shown, name, presence=True):
             without.append(name)
             continue
-        value = words("absent") if package.version is None else package.version or words("present")
+        value = version_text(words, package)
         groups.setdefault(source(words, package.source, package.line), []).append(f"{name} {value}")
     system = [f"Python {environment.python}"] if environment.python else []
     if environment.os and environment.os != "linux":
@@ -80,6 +80,27 @@ def environment_line(words: Words, diagnosis: Diagnosis, shown: IssueDiagnosis |
         groups.setdefault(source(words, environment.source), []).extend(system)
     known = [words.list(names) + words.paren(where) for where, names in groups.items()]
     return words.list([*known, words("versions-unknown", names=words.list(without))] if without else known)
+
+
+def version_text(words: Words, package: Package) -> str:
+    """Return a package's version, or the releases that it is one of, or that it is there or not."""
+    if package.version is None:
+        return words("absent")
+    if package.version or package.releases is None:
+        return package.version or words("present")
+    spans = [_span(words, first, last) for first, last in package.releases.spans]
+    text = spans[0]
+    for other in spans[1:]:
+        text = words("releases.or", one=text, other=other)
+    return text
+
+
+def _span(words: Words, first: str | None, last: str | None) -> str:
+    if first is None:
+        return words("releases.earlier", last=last)
+    if last is None:
+        return words("releases.later", first=first)
+    return first if first == last else words("releases.span", first=first, last=last)
 
 
 def _matters(diagnosis: Diagnosis, shown: IssueDiagnosis | None, name: str, *, presence: bool = False) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from troubleshoot.render.document import Block, Document, Point, Prose, Section, Table
-from troubleshoot.render.facts import accelerator_text, source, support_word
+from troubleshoot.render.facts import accelerator_text, source, support_word, version_text
 from troubleshoot.render.words import Words
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def _packages(environment: Environment, words: Words) -> tuple[Block, ...]:
     shown = [known[name] for name in MATTER if name in known]
     blocks: list[Block] = []
     if shown:
-        versions = (words("absent") if one.version is None else one.version or words("present") for one in shown)
+        versions = (version_text(words, one) for one in shown)
         blocks += [
             Point(f"{one.name} {version}" + words.paren(source(words, one.source, one.line)))
             for one, version in zip(shown, versions, strict=True)
