@@ -13,7 +13,6 @@ from troubleshoot.errors import InputError, TroubleshootError
 from troubleshoot.evidence import Facts, collect_facts, environment_of
 from troubleshoot.fixes import fixes_for
 from troubleshoot.knowledge import KnowledgeBase, load_kb
-from troubleshoot.lines import infer_releases
 from troubleshoot.matching import Matches, Search, find_candidates
 from troubleshoot.matching.dependencies import changed_facts, changes_environment, fixes_read
 from troubleshoot.matching.releases import affected_texts
@@ -199,7 +198,7 @@ def _environment(report: Report, choice: str | os.PathLike[str] | Environment) -
 
     stated = merge(environment_of(report), parse_environment(report.lines, report.numbers))
     if choice == "report":
-        return infer_releases(stated, report)
+        return _with_releases(stated, report)
     if choice == "auto":
         frames = [(frame.file, frame.number, frame.code) for failure in report.failures for frame in failure.frames]
         if not frames:
@@ -207,7 +206,7 @@ def _environment(report: Report, choice: str | os.PathLike[str] | Environment) -
         from troubleshoot.environment.locality import is_local
 
         if not is_local(frames):
-            return infer_releases(stated, report)
+            return _with_releases(stated, report)
         choice = "local"
     if choice == "local":
         from troubleshoot.environment.local import local_environment
@@ -215,7 +214,16 @@ def _environment(report: Report, choice: str | os.PathLike[str] | Environment) -
         return merge(stated, local_environment())
     from troubleshoot.environment.exchange import load_environment
 
-    return infer_releases(merge(stated, load_environment(Path(choice))), report)
+    return _with_releases(merge(stated, load_environment(Path(choice))), report)
+
+
+def _with_releases(environment: Environment, report: Report) -> Environment:
+    """Add what the frames' lines of code tell of packages that are seen in the report, and whose version nobody states."""
+    if all(one.version != "" for one in environment.packages):
+        return environment
+    from troubleshoot.lines import infer_releases
+
+    return infer_releases(environment, report)
 
 
 def _facts(known: _Known, given: Mapping[str, str]) -> Facts:
@@ -260,7 +268,7 @@ def _with_package(environment: Environment, name: str, value: str) -> Environmen
     version = None if value in ("absent", "no", "none") else "" if value in ("present", "yes") else value
     if version == "":
         known = environment.package(name)
-        if known is not None and known.version:
+        if known is not None and (known.version or known.releases is not None):
             return environment
     others = tuple(one for one in environment.packages if one.name != name)
     return replace(environment, packages=(*others, Package(name, version, "answer")))

@@ -86,12 +86,19 @@ def test_an_answer_wins() -> None:
     assert (known.version, known.source, known.releases) == ("4.50.3", "answer", None)
 
 
+def test_an_answer_that_it_is_there_takes_nothing_away() -> None:
+    """The range stays."""
+    known = diagnose(LLAMA, environment="report", answers={"package.transformers": "present"}).environment.package("transformers")
+    assert known is not None
+    assert str(known.releases) == "4.50.0 to 4.50.3"
+
+
 def test_no_frame_of_the_table_reads_no_table() -> None:
-    """Reports of other programs pay nothing: the module of the table is not even imported."""
+    """Reports of other programs pay nothing: not even the module is imported."""
     program = (
         "import sys; from troubleshoot import diagnose; "
         "diagnose('RuntimeError: expected scalar type Float but found Half', environment='report'); "
-        "sys.exit('troubleshoot.lines.table' in sys.modules)"
+        "sys.exit('troubleshoot.lines' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", program], check=False, timeout=60).returncode == 0
 

@@ -15,7 +15,7 @@ from troubleshoot.verify import timing
 from troubleshoot.verify.html import render_html
 from troubleshoot.verify.model import Before, Case, FixOutcome, Job, Program, RunResult, Timing, Verification
 from troubleshoot.verify.pricing import NO_GPU, Prices, count_by_config, prices_of, target, timed
-from troubleshoot.verify.runner import verify
+from troubleshoot.verify.runner import verify, verify_diagnosis
 from troubleshoot.verify.runs import run_job
 from troubleshoot.verify.signals import stoppable
 from troubleshoot.verify.text import memory_text, render_verification
@@ -121,6 +121,18 @@ def test_prices_and_the_refused_timing_are_in_every_output() -> None:
     page = render_html([priced])
     assert "does not fit into the GPU&#x27;s 12 GiB" in page
     assert NO_GPU in page
+
+
+@pytest.mark.torch
+def test_a_verified_diagnosis_is_priced_for_its_model_and_gpu() -> None:
+    """`diagnose --verify` asks for nothing that the report says."""
+    text = f"I run {BLIP2} on a Tesla T4.\nRuntimeError: mat1 and mat2 must have the same dtype, but got Float and Half\n"
+    diagnosis = diagnose(text, environment="report")
+    result = verify_diagnosis(diagnosis, device="cpu", fixes=("use-fp32",))
+    assert result is not None
+    (fix,) = result.fixes
+    assert fix.price is not None
+    assert (fix.price.model, fix.price.memory) == (BLIP2, 16.0)
 
 
 @pytest.mark.torch
