@@ -337,3 +337,9 @@ def test_an_error_message_asks_for_no_dtype() -> None:
         'Traceback (most recent call last):\n  File "a.py", line 1, in <module>\n    f()\nValueError: set --dtype=half, not type Float\n'
     )
     assert not [one for one in report.mentions if one.kind == "dtype"]
+
+
+def test_the_matrices_of_an_error_are_no_apple_chips() -> None:
+    """Two matrices are called so by torch."""
+    assert said("RuntimeError: expected m1 and m2 to have the same dtype, but got: c10::Half != float", "gpu") == []
+    assert [value for _, value in said("It fails on my M1 and on an M2 Max.", "gpu")] == ["M1", "M2 Max"]

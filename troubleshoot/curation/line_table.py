@@ -120,12 +120,12 @@ def wrong_lines(table: LineTable, sources: Sources, frames: int, seed: int = 0) 
     ]
     for package, number, name in draw.choices(places, k=frames):
         release = sources.releases[package][number]
-        source = sources.kept.source(release.files[name])
-        raising = sorted(raising_lines(source))
+        digest = release.files[name]
+        raising = sorted(sources.kept.raising(digest, raising_lines))
         if not raising:
             continue
         line = draw.choice(raising)
-        bits = table.releases_with(name, line, lines_of(source)[line - 1])
+        bits = table.releases_with(name, line, lines_of(sources.kept.source(digest))[line - 1])
         if bits is None or not bits >> number & 1:
             wrong.append(f"{package} {release.version}: {name}:{line}")
     return wrong

@@ -52,7 +52,11 @@ _GPUS: tuple[tuple[frozenset[str], str], ...] = (
         r"(?:amd[ -])?(?:(?:instinct[ -])?mi\d{2,3}[ax]?"
         r"|radeon[ -](?:rx[ -])?(?:pro[ -])?w?\d{3,4}(?:[ -]?xtx?|\w{1,3})?|rx[ -]?\d{4}(?:[ -]?xtx?)?)(?!\w)",
     ),
-    (frozenset(("m1", "m2", "m3", "m4", "m5", "silicon")), r"(?:apple[ -])?m[1-5](?: (?:pro|max|ultra))?(?![\w-])(?!\.\w)|apple silicon"),
+    # torch says "expected m1 and m2 to have the same dtype" of two matrices.
+    (
+        frozenset(("m1", "m2", "m3", "m4", "m5", "silicon")),
+        r"(?:apple[ -])?m[1-5](?: (?:pro|max|ultra))?(?![\w-])(?!\.\w)(?! and m2 to | to have)|apple silicon",
+    ),
     (frozenset(("jetson", "dgx")), r"jetson[ -](?:agx[ -])?(?:orin|xavier|nano|thor)(?:[ -](?:nano|nx))?|dgx spark"),
     (frozenset(("arc", "gaudi", "tpu")), r"(?:intel[ -])?arc[ -][ab]\d{3}m?|gaudi[ -]?[23]|tpu[ -]?v\d[\w-]{0,4}"),
     (frozenset(("ascend", "npu")), r"(?:ascend[ -]?)?910[bc]\d?(?!\w)|ascend[ -]?\d{3}\w{0,2}"),
