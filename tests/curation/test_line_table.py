@@ -204,3 +204,18 @@ def test_an_index_that_is_out_of_reach_is_said(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr("troubleshoot.curation.released_sources.INDEX", "http://127.0.0.1:9/{package}")
     with pytest.raises(InputError, match="goes on where it stopped"):
         read_releases("peft", "peft", "0.1", ["a.py"], Kept(tmp_path), silent)
+
+
+@pytest.mark.slow
+def test_folders_that_cannot_be_written_are_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The cache's and the table's."""
+    pytest.importorskip("remotezip", reason="remotezip is not installed")
+    file = tmp_path / "file"
+    file.touch()
+    options = ["--package", "open-clip-torch", "--cache"]
+    if main(["kb", "lines", *options, str(tmp_path / "cache"), "--output", str(tmp_path / "table.bin")]) != 0:
+        pytest.skip(f"the package index is out of reach: {capsys.readouterr().err}")
+    assert main(["kb", "lines", *options, str(tmp_path / "cache"), "--output", str(file / "table.bin")]) == 2
+    assert "name another file with --output" in capsys.readouterr().err
+    assert main(["kb", "lines", *options, str(file / "cache"), "--output", str(tmp_path / "table.bin")]) == 2
+    assert "Name another folder with --cache" in capsys.readouterr().err

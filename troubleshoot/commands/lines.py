@@ -16,6 +16,7 @@ def run(packages: Sequence[str], *, cache: str | None, check: str | None, kb: Se
     """Read the releases, write the table and tell what it holds. Return 1 where ``check`` finds a line that rules out its own release."""
     from troubleshoot.curation.line_table import gather, make_table, wrong_lines
     from troubleshoot.curation.traced_files import TRACED
+    from troubleshoot.knowledge.cache import write_atomically
     from troubleshoot.lines.table import LineTable
 
     for name in packages:
@@ -25,16 +26,21 @@ def run(packages: Sequence[str], *, cache: str | None, check: str | None, kb: Se
         raise InputError("with --package the table is not whole: name a file for it with --output")
     frames = _count(check)
     target = Path(output) if output else _shipped()
+    folder = Path(cache) if cache else _cache_folder()
     progress = _Progress()
     try:
-        sources = gather(load(kb), Path(cache) if cache else _cache_folder(), packages, progress.show)
+        sources = gather(load(kb), folder, packages, progress.show)
         content = make_table(sources, progress.show)
+    except OSError as error:
+        raise InputError(f"sources cannot be kept in {folder}: {error.strerror or error}. Name another folder with --cache") from None
     finally:
         progress.clear()
     table = LineTable(content)
     wrong = wrong_lines(table, sources, frames) if frames else []
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_bytes(content)
+    if not write_atomically(target, content):
+        raise InputError(f"{target} cannot be written: name another file with --output")
+    # The temporary file was its writer's alone; this one goes into a checkout and into wheels.
+    target.chmod(0o644)
     lines = []
     for name, one in table.index.packages.items():
         files = sum(1 for file in table.index.files if file.startswith(f"{one.folder}/"))
