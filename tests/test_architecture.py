@@ -30,6 +30,7 @@ LAYERS = [
     {"auditing", "watching"},
     {"render"},
     {"handlers"},
+    {"serve"},
     {"commands"},
     {"cli"},
     {"__main__"},

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from troubleshoot.commands import audit, program
+from troubleshoot.commands import audit, program, serve
 from troubleshoot.commands.kb_app import kb_app
 from troubleshoot.commands.options import (
     HELP_NAMES,
@@ -260,3 +260,5 @@ def verify(
 
 
 app.command(cls=PlainCommand, epilog=examples(*audit.EXAMPLES, after=audit.AFTER))(audit.audit)
+
+app.command(cls=PlainCommand, epilog=examples(*serve.EXAMPLES, after=serve.AFTER))(serve.serve)
