@@ -261,4 +261,5 @@ def verify(
 
 app.command(cls=PlainCommand, epilog=examples(*audit.EXAMPLES, after=audit.AFTER))(audit.audit)
 
-app.command(cls=PlainCommand, epilog=examples(*serve.EXAMPLES, after=serve.AFTER))(serve.serve)
+app.command(cls=PlainCommand, epilog=examples(*serve.SERVE_EXAMPLES, after=serve.AFTER))(serve.serve)
+app.command(cls=PlainCommand, epilog=examples(*serve.MCP_EXAMPLES, after=serve.AFTER))(serve.mcp)

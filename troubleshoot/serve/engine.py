@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cached_property
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, lru_cache
 from typing import Any
 
-from troubleshoot.diagnosis import diagnose
+from troubleshoot.diagnosis import diagnose, recall
 from troubleshoot.environment.merging import merge
 from troubleshoot.environment.model import Environment
 from troubleshoot.environment.parse import parse_environment
@@ -14,14 +14,19 @@ from troubleshoot.errors import InputError
 from troubleshoot.evidence import VOCABULARY, environment_of
 from troubleshoot.knowledge import KnowledgeBase, load_kb
 from troubleshoot.knowledge.base import shipped_root
+from troubleshoot.knowledge.schema import Entry
 from troubleshoot.redact import redact_data, redact_text
+from troubleshoot.render.facts import relevant_packages
 from troubleshoot.report import Report, read_report
-from troubleshoot.result import Diagnosis
+from troubleshoot.result import Diagnosis, IssueDiagnosis
 from troubleshoot.serve.settings import Settings
 
 #: Values and names of answers that are longer name nothing.
 _MOST_CHARS = 200
 _MOST_ANSWERS = 64
+#: Diagnoses that are kept, of texts of at most so many characters.
+_KEPT, _KEPT_TEXT = 128, 16_384
+_MOST_PACKAGES = 6
 
 
 class Engine:
@@ -49,6 +54,20 @@ class Engine:
         """Tell whether an issue has a page."""
         return issue in self.public.index.ids
 
+    def public_entry(self, issue: str) -> Entry:
+        """Return an entry that lists and pages show. Raises UnknownIssueError."""
+        return self.public.entry(issue)
+
+    def public_entries(self) -> list[Entry]:
+        """Return the entries that lists show."""
+        return [self.public.entry(id_) for id_ in self.public.ids()]
+
+    def fix_ids(self, entry: Entry) -> frozenset[str]:
+        """Return the ids of the fixes that may be shown for an entry: its own, and the general advice for its causes."""
+        causes = [entry.cause] if entry.cause else [one.cause for one in entry.causes]
+        general = (fix.id for cause in causes if cause in self.base.causes.causes for fix in self.base.causes.causes[cause].fixes)
+        return frozenset(fix.id for fix in entry.fixes) | frozenset(general)
+
     def diagnose(
         self,
         report: str | bytes | Report,
@@ -66,6 +85,42 @@ class Engine:
         given = {**self.assumed(read, stated, given), **given}
         diagnosis = diagnose(read, environment=stated, kb=self.base, language=language or self.settings.language, answers=given)
         return diagnosis, (*errors, *wrong)
+
+    def kept(self, text: str, answers: Mapping[str, str], language: str) -> tuple[Diagnosis, tuple[str, ...]]:
+        """Diagnose a report as :meth:`diagnose` does; what is short is kept for the conversation's next message."""
+        if len(text) > _KEPT_TEXT:
+            return self.diagnose(text, answers=answers, language=language)
+        return self._kept(text, tuple(answers.items()), language)
+
+    @cached_property
+    def _kept(self) -> Callable[[str, tuple[tuple[str, str], ...], str], tuple[Diagnosis, tuple[str, ...]]]:
+        @lru_cache(maxsize=_KEPT)
+        def kept(text: str, answers: tuple[tuple[str, str], ...], language: str) -> tuple[Diagnosis, tuple[str, ...]]:
+            return self.diagnose(text, answers=dict(answers), language=language)
+
+        return kept
+
+    def recall(
+        self, issue: str, cause: str | None, answers: Mapping[str, str], listed: Sequence[str], language: str
+    ) -> tuple[Diagnosis, tuple[str, ...]]:
+        """Return the diagnosis of an issue whose report is gone, with what is still known of the environment."""
+        given, wrong = usable({**self.settings.assume, **self.stated_in("\n\n".join(listed)), **answers})
+        return recall(issue, cause, kb=self.base, language=language, answers=given), wrong
+
+    def said(self, text: str, listed: Sequence[str]) -> frozenset[str]:
+        """Return the names of the facts that a text states by itself."""
+        return frozenset(self.stated_in("\n\n".join((text, *listed))))
+
+    def stated_in(self, text: str) -> dict[str, str]:
+        """Return the versions, the GPU and the other facts that a text states by itself."""
+        report = read_report(text)
+        environment, _ = self.environment(report, None)
+        return {**_facts_of(report), **_machine(environment, tuple(one.name for one in environment.packages))}
+
+    def stated(self, diagnosis: Diagnosis, shown: IssueDiagnosis | None) -> dict[str, str]:
+        """Return the facts of a report that bear on its diagnosis: what would be needed if the report were gone."""
+        names = relevant_packages(diagnosis, shown, _MOST_PACKAGES)
+        return {**_machine(diagnosis.environment, names), **_facts_of(diagnosis.report)}
 
     def environment(self, report: Report, given: Mapping[str, Any] | str | None) -> tuple[Environment, tuple[str, ...]]:
         """Return what the report and a given environment say, and what was wrong with the latter."""
@@ -88,6 +143,32 @@ class Engine:
             if name not in given and name not in said and not known:
                 found[name] = value
         return found
+
+
+#: Mentions that are facts by themselves, under the fact's name.
+_MENTIONED = {
+    "attention": "attention", "quantization": "quantization", "model": "model", "phase": "phase", "autocast": "autocast",
+    "device_map": "device-map",
+}  # fmt: skip
+
+
+def _facts_of(report: Report) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for mention in report.mentions:
+        if mention.kind == "dtype" and mention.name == "requested":
+            found.setdefault("dtype.requested", mention.value)
+        elif mention.kind in _MENTIONED:
+            found.setdefault(_MENTIONED[mention.kind], mention.value)
+    return found
+
+
+def _machine(environment: Environment, names: tuple[str, ...]) -> dict[str, str]:
+    found = {f"package.{name}": one.version for name in names if (one := environment.package(name)) is not None and one.version}
+    if environment.accelerators:
+        found["gpu"] = environment.accelerators[0].name
+    elif environment.closed_accelerators:
+        found["gpu"] = "none"
+    return found
 
 
 def joined(answers: Mapping[str, str] | None, gpu: str | None, have: Mapping[str, str] | None) -> dict[str, str]:

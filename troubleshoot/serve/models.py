@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from troubleshoot.serve.errors import RequestError
 
 _EXAMPLE: dict[str, Any] = {
     "report": "model loaded with torch_dtype=torch.float16\nRuntimeError: expected scalar type Float but found Half",
@@ -12,6 +14,37 @@ _EXAMPLE: dict[str, Any] = {
     "answers": {"package.apex": "absent"},
     "language": "en",
     "top": 1,
+}
+_ERROR: dict[str, Any] = {
+    "type": "object",
+    "required": ["error"],
+    "properties": {
+        "error": {
+            "type": "object",
+            "required": ["message", "type", "param", "code"],
+            "properties": {
+                "message": {"type": "string"},
+                "type": {"type": "string"},
+                "param": {"type": ["string", "null"]},
+                "code": {"type": ["string", "null"]},
+            },
+        }
+    },
+}
+_MEANINGS = {
+    400: "The request cannot be read",
+    401: "A token is needed",
+    404: "There is no such thing",
+    408: "The body came too slowly",
+    413: "The body is too long",
+    415: "This type of content is not read",
+    421: "The server is not called so",
+    431: "The headers are too long",
+    503: "Too much to do at the moment: see Retry-After",
+}
+#: The errors that any route may answer with, for OpenAPI.
+ERRORS: dict[int | str, dict[str, Any]] = {
+    status: {"description": text, "content": {"application/json": {"schema": _ERROR}}} for status, text in _MEANINGS.items()
 }
 
 
@@ -35,3 +68,37 @@ class DiagnoseRequest(BaseModel):
     )
     language: Literal["en", "zh"] | None = Field(default=None, description="The language of the answer; by default the server's.")
     top: Annotated[int, Field(ge=1, le=100)] | None = Field(default=None, description="How many diagnoses to list; by default all.")
+
+
+class FeedbackRequest(BaseModel):
+    """Whether a fix worked."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"issue": "transformers/blip2-query-tokens-fp32", "fix": "upgrade", "worked": True}]}
+    )
+
+    issue: Annotated[str, Field(max_length=200)] = Field(description="The id of the issue.")
+    fix: Annotated[str, Field(max_length=100)] | None = Field(
+        default=None, description="The id of the fix; null where it is about the diagnosis."
+    )
+    worked: bool = Field(description="Whether it helped.")
+    report: Annotated[str, Field(max_length=200_000)] | None = Field(
+        default=None, description="The report; it is dropped unless the operator keeps reports, and then secrets and names are masked."
+    )
+
+
+def described(model: type[BaseModel], text: str | None = None) -> dict[str, Any]:
+    """Return what OpenAPI says of a body that a route reads by itself; ``text`` describes plain text, where that is read too."""
+    content: dict[str, Any] = {"application/json": {"schema": model.model_json_schema(ref_template="#/components/schemas/{model}")}}
+    if text is not None:
+        content["text/plain"] = {"schema": {"type": "string"}, "example": text}
+    return {"requestBody": {"required": True, "content": content}}
+
+
+def invalid(error: ValidationError) -> RequestError:
+    """Return the error that tells what is wrong with a request's JSON."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    place = ".".join(map(str, first["loc"]))
+    more = error.error_count() - 1
+    message = f"{place}: {first['msg']}" if place else first["msg"]
+    return RequestError(400, message + (f" (and {more} more)" if more else ""), param=place[:200] or None)
