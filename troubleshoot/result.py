@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Literal
+
+import msgspec
 
 from troubleshoot.environment.model import Environment
 from troubleshoot.report.model import Report
@@ -148,7 +150,7 @@ class Diagnosis:
             "failures": [_failure(one) for one in self.report.failures],
             "environment": _environment(self.environment),
             "diagnoses": [_issue(one) for one in self.diagnoses],
-            "questions": [asdict(one) for one in self.questions],
+            "questions": [msgspec.to_builtins(one) for one in self.questions],
             "culprit": _culprit(self.culprit),
             "errors": list(self.errors),
         }
@@ -198,7 +200,7 @@ def _environment(environment: Environment) -> dict[str, Any]:
 
 
 def _issue(one: IssueDiagnosis) -> dict[str, Any]:
-    data = asdict(one)
+    data: dict[str, Any] = msgspec.to_builtins(one)
     for fix in data["fixes"]:
         del fix["action"]
         fix["seen"] = list(fix["seen"])
@@ -210,6 +212,6 @@ def _issue(one: IssueDiagnosis) -> dict[str, Any]:
 def _culprit(culprit: Culprit | None) -> dict[str, Any] | None:
     if culprit is None:
         return None
-    data = asdict(culprit)
+    data: dict[str, Any] = msgspec.to_builtins(culprit)
     data["class"] = data.pop("cls")
     return data

@@ -52,6 +52,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
             feedback.close()
 
     app = FastAPI(title="troubleshoot", version=__version__, description=_DESCRIPTION, docs_url=None, redoc_url=None, lifespan=lifespan)
+    app.state.engine = work.engine
     app.include_router(probes_router(work, metrics))
     app.include_router(rest_router(work, feedback))
     app.include_router(chat_router(work))

@@ -22,7 +22,7 @@ class BoundedProtocol(HttpToolsProtocol):
     _in_head = True
     _refused = False
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+    def connection_made(self, transport: asyncio.Transport) -> None:
         """Begin to wait for the first head."""
         super().connection_made(transport)
         if len(self.connections) > MOST_CONNECTIONS:

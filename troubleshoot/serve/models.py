@@ -51,7 +51,7 @@ ERRORS: dict[int | str, dict[str, Any]] = {
 class DiagnoseRequest(BaseModel):
     """A report, and what is known beside it."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
+    model_config = ConfigDict(strict=True, json_schema_extra={"examples": [_EXAMPLE]})
 
     report: str = Field(description="The pasted report: a traceback, a log, or a description in words.")
     environment: dict[str, Any] | str | None = Field(
@@ -74,7 +74,7 @@ class FeedbackRequest(BaseModel):
     """Whether a fix worked."""
 
     model_config = ConfigDict(
-        json_schema_extra={"examples": [{"issue": "transformers/blip2-query-tokens-fp32", "fix": "upgrade", "worked": True}]}
+        strict=True, json_schema_extra={"examples": [{"issue": "transformers/blip2-query-tokens-fp32", "fix": "upgrade", "worked": True}]}
     )
 
     issue: Annotated[str, Field(max_length=200)] = Field(description="The id of the issue.")
@@ -89,10 +89,25 @@ class FeedbackRequest(BaseModel):
 
 def described(model: type[BaseModel], text: str | None = None) -> dict[str, Any]:
     """Return what OpenAPI says of a body that a route reads by itself; ``text`` describes plain text, where that is read too."""
-    content: dict[str, Any] = {"application/json": {"schema": model.model_json_schema(ref_template="#/components/schemas/{model}")}}
+    content: dict[str, Any] = {"application/json": {"schema": _whole(model.model_json_schema())}}
     if text is not None:
-        content["text/plain"] = {"schema": {"type": "string"}, "example": text}
+        content["text/plain"] = {"schema": {"type": "string", "minLength": 1}, "example": text}
     return {"requestBody": {"required": True, "content": content}}
+
+
+def _whole(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema with its definitions put in where they are referred to: it stands inside a larger document."""
+    definitions = schema.pop("$defs", {})
+
+    def walk(node: Any) -> Any:
+        if isinstance(node, dict):
+            name = node.get("$ref")
+            return (
+                walk(definitions[name.rpartition("/")[2]]) if isinstance(name, str) else {key: walk(value) for key, value in node.items()}
+            )
+        return [walk(one) for one in node] if isinstance(node, list) else node
+
+    return {key: walk(value) for key, value in schema.items()}
 
 
 def invalid(error: ValidationError) -> RequestError:

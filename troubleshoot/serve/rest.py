@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 import msgspec
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import ValidationError
 
 from troubleshoot.errors import InputError, UnknownIssueError
@@ -93,7 +93,7 @@ def rest_router(work: Work, feedback: Feedback | None) -> APIRouter:
         return Json(issue_list(engine.public_entries(), q, cause, language))
 
     @router.get("/issues/{issue:path}", summary="Show a known issue", responses=_ok(_OBJECT, "The entry"))
-    async def issue(issue: str) -> Response:
+    async def issue(issue: Annotated[str, Path(examples=["transformers/blip2-query-tokens-fp32"])]) -> Response:
         return Json(msgspec.to_builtins(_entry(engine.public_entry, issue)))
 
     @router.get("/causes", summary="List the causes", responses=_ok(_LIST, "The causes with general advice"))
@@ -150,6 +150,8 @@ def rest_router(work: Work, feedback: Feedback | None) -> APIRouter:
 
 def _wanted(content_type: str, body: bytes) -> DiagnoseRequest:
     kind = content_type.partition(";")[0].strip().lower()
+    if not body:
+        raise RequestError(400, "The body is empty: send the report.")
     if kind == "application/json":
         try:
             return DiagnoseRequest.model_validate_json(body)

@@ -3,23 +3,47 @@
 from __future__ import annotations
 
 import functools
+import gc
 import socket
 import sys
 from contextlib import suppress
 
 import uvicorn
+from fastapi import FastAPI
 from uvicorn.supervisors import Multiprocess
 
 from troubleshoot.errors import InputError
 from troubleshoot.serve.app import create_app
 from troubleshoot.serve.connections import BoundedProtocol
+from troubleshoot.serve.engine import Engine, as_data
 from troubleshoot.serve.logs import log_config
 from troubleshoot.serve.settings import Settings
 
+_WARMING = """\
+Traceback (most recent call last):
+  File "a.py", line 1, in <module>
+    model(x)
+  File "/usr/lib/python3.11/site-packages/torch/nn/functional.py", line 2900, in layer_norm
+    return torch.layer_norm(
+RuntimeError: expected scalar type Float but found Half
+torch 2.3, a T4
+"""
 #: Seconds that requests get to end when the server is told to stop.
 _GRACE = 10
 #: Seconds that a connection may be idle between two requests.
 _IDLE = 15
+
+
+def warm_app(settings: Settings) -> FastAPI:
+    """Return the application with all that a first request would load: it is ready when it says so."""
+    app = create_app(settings)
+    engine: Engine = app.state.engine
+    for language in ("en", "zh"):
+        as_data(*engine.diagnose(_WARMING, language=language))
+    # What is loaded now stays: the collector need not look at it with every collection.
+    gc.collect()
+    gc.freeze()
+    return app
 
 
 def run_server(settings: Settings, *, host: str, port: int, workers: int = 1) -> None:
@@ -32,7 +56,7 @@ def run_server(settings: Settings, *, host: str, port: int, workers: int = 1) ->
     create_app(settings)
     _more_files()
     config = uvicorn.Config(
-        functools.partial(create_app, settings), factory=True, host=host, port=port, workers=workers, http=BoundedProtocol, ws="none",
+        functools.partial(warm_app, settings), factory=True, host=host, port=port, workers=workers, http=BoundedProtocol, ws="none",
         lifespan="on", log_config=log_config(), access_log=False, server_header=False, timeout_keep_alive=_IDLE,
         timeout_graceful_shutdown=_GRACE, proxy_headers=False, backlog=2048,
     )  # fmt: skip
@@ -75,7 +99,6 @@ def _more_files() -> None:
 
 def run_mcp(settings: Settings, *, allow_run: bool) -> None:
     """Serve the Model Context Protocol on standard input and output until the client hangs up."""
-    from troubleshoot.serve.engine import Engine
     from troubleshoot.serve.mcp_server import mcp_server
     from troubleshoot.serve.metrics import Metrics
     from troubleshoot.serve.working import Work

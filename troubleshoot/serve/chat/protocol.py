@@ -27,7 +27,7 @@ _EXAMPLE: dict[str, Any] = {
 class ChatMessage(BaseModel):
     """One message. ``content`` is a text or a list of parts, of which the text parts are read."""
 
-    model_config = ConfigDict(extra="allow")
+    model_config = ConfigDict(extra="allow", strict=True)
 
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
     content: str | list[dict[str, Any]] | None = None
@@ -37,7 +37,7 @@ class ChatMessage(BaseModel):
 class ChatRequest(BaseModel):
     """The parameters that matter; all others are accepted and ignored."""
 
-    model_config = ConfigDict(extra="allow", json_schema_extra={"examples": [_EXAMPLE]})
+    model_config = ConfigDict(extra="allow", strict=True, json_schema_extra={"examples": [_EXAMPLE]})
 
     model: Literal["troubleshoot", "troubleshoot-quiet"] = Field(
         description="troubleshoot always answers; troubleshoot-quiet only where it knows, else its content is empty."

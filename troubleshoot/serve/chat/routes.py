@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Path, Request, Response
 from pydantic import ValidationError
 from starlette.responses import StreamingResponse
 
@@ -30,7 +30,9 @@ _COMPLETION = {
         "usage": {"type": "object", "additionalProperties": {"type": "integer"}},
     },
 }
-_ANSWER = {"application/json": {"schema": _COMPLETION}, "text/event-stream": {"schema": {"type": "string"}}}
+#: Each event as a reader of server-sent events sees it; data is a chat.completion.chunk, or [DONE].
+_EVENT = {"type": "object", "required": ["data"], "properties": {"data": {"type": "string"}}}
+_ANSWER = {"application/json": {"schema": _COMPLETION}, "text/event-stream": {"schema": _EVENT}}
 _MODEL: dict[str, Any] = {
     "type": "object",
     "required": ["id", "object", "created", "owned_by"],
@@ -86,7 +88,7 @@ def chat_router(work: Work) -> APIRouter:
         summary="Tell about a model",
         responses={200: {"content": {"application/json": {"schema": _MODEL}}, "description": "The model"}, **ERRORS},
     )
-    async def model(model: str) -> Response:
+    async def model(model: Annotated[str, Path(examples=list(protocol.MODELS))]) -> Response:
         if model not in protocol.MODELS:
             raise _no_model(model)
         return Json(protocol.model(model))
