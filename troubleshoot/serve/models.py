@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from troubleshoot.serve.errors import RequestError
 
@@ -48,6 +48,15 @@ ERRORS: dict[int | str, dict[str, Any]] = {
 }
 
 
+def _whole_number(value: object) -> object:
+    """JSON has one kind of number: 2.0 is a whole one."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+#: A whole number, however it is written; no text and no truth value.
+Whole = Annotated[int, BeforeValidator(_whole_number)]
+
+
 class DiagnoseRequest(BaseModel):
     """A report, and what is known beside it."""
 
@@ -67,7 +76,7 @@ class DiagnoseRequest(BaseModel):
         default_factory=dict, description="Versions it ran with, by package.", examples=[{"transformers": "4.50.1"}]
     )
     language: Literal["en", "zh"] | None = Field(default=None, description="The language of the answer; by default the server's.")
-    top: Annotated[int, Field(ge=1, le=100)] | None = Field(default=None, description="How many diagnoses to list; by default all.")
+    top: Annotated[Whole, Field(ge=1, le=100)] | None = Field(default=None, description="How many diagnoses to list; by default all.")
 
 
 class FeedbackRequest(BaseModel):
