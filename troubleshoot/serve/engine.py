@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property, lru_cache
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 from troubleshoot.diagnosis import diagnose, recall
@@ -24,8 +24,6 @@ from troubleshoot.serve.settings import Settings
 #: Values and names of answers that are longer name nothing.
 _MOST_CHARS = 200
 _MOST_ANSWERS = 64
-#: Diagnoses that are kept, of texts of at most so many characters.
-_KEPT, _KEPT_TEXT = 128, 16_384
 _MOST_PACKAGES = 6
 
 
@@ -85,20 +83,6 @@ class Engine:
         given = {**self.assumed(read, stated, given), **given}
         diagnosis = diagnose(read, environment=stated, kb=self.base, language=language or self.settings.language, answers=given)
         return diagnosis, (*errors, *wrong)
-
-    def kept(self, text: str, answers: Mapping[str, str], language: str) -> tuple[Diagnosis, tuple[str, ...]]:
-        """Diagnose a report as :meth:`diagnose` does; what is short is kept for the conversation's next message."""
-        if len(text) > _KEPT_TEXT:
-            return self.diagnose(text, answers=answers, language=language)
-        return self._kept(text, tuple(answers.items()), language)
-
-    @cached_property
-    def _kept(self) -> Callable[[str, tuple[tuple[str, str], ...], str], tuple[Diagnosis, tuple[str, ...]]]:
-        @lru_cache(maxsize=_KEPT)
-        def kept(text: str, answers: tuple[tuple[str, str], ...], language: str) -> tuple[Diagnosis, tuple[str, ...]]:
-            return self.diagnose(text, answers=dict(answers), language=language)
-
-        return kept
 
     def recall(
         self, issue: str, cause: str | None, answers: Mapping[str, str], listed: Sequence[str], language: str

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import signal
 import socket
 import sys
 from contextlib import suppress
@@ -66,6 +67,9 @@ def run_server(settings: Settings, *, host: str, port: int, workers: int = 1) ->
     sys.stderr.write(f"troubleshoot: listening on http://{shown}:{address[1]}\n")
     sys.stderr.flush()
     server = uvicorn.Server(config)
+    for stop in (signal.SIGINT, signal.SIGTERM):
+        # uvicorn raises the signal again once it has stopped: that is the end that was asked for.
+        signal.signal(stop, lambda number, frame: None)
     if workers > 1:
         Multiprocess(config, sockets=[listening]).run()
     else:

@@ -83,13 +83,14 @@ class Turn:
 def converse(messages: Sequence[Message], engine: Engine) -> Turn:
     """Return what is to be said to the author of the last user message."""
     speaker = next((one.speaker for one in reversed(messages) if one.role == "user"), None)
+    diagnosed = _Diagnosed(engine)
     turn = Turn(State())
     before: list[Turn] = []
     for message in _own(messages, speaker, engine)[-_MOST_MESSAGES:]:
         if message.role == "assistant":
             note = read_line(message.text, engine.base)
             if note is not None:
-                turn = _remembered(turn, note, engine)
+                turn = _remembered(turn, note, diagnosed)
             continue
         meaning = _meaning(message, turn)
         if meaning is not None and meaning.kind == "back":
@@ -97,8 +98,22 @@ def converse(messages: Sequence[Message], engine: Engine) -> Turn:
             turn = replace_event(before.pop() if before else turn, "back")
             continue
         before.append(turn)
-        turn = _plan(_next(turn, message, meaning, engine), engine)
+        turn = _plan(_next(turn, message, meaning, engine), diagnosed)
     return turn
+
+
+class _Diagnosed:
+    """The diagnoses of one request: many messages change nothing. Nothing is kept beyond it."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self._found: dict[tuple[str, tuple[tuple[str, str], ...], str], tuple[Diagnosis, tuple[str, ...]]] = {}
+
+    def of(self, text: str, answers: dict[str, str], language: str) -> tuple[Diagnosis, tuple[str, ...]]:
+        key = (text, tuple(answers.items()), language)
+        if key not in self._found:
+            self._found[key] = self.engine.diagnose(text, answers=answers, language=language)
+        return self._found[key]
 
 
 def replace_event(turn: Turn, event: str) -> Turn:
@@ -133,12 +148,12 @@ def _meaning(message: Message, turn: Turn) -> Meaning | None:
     return understand(message.text[:_LONGEST_TEXT], turn.question)
 
 
-def _remembered(turn: Turn, note: Note, engine: Engine) -> Turn:
+def _remembered(turn: Turn, note: Note, diagnosed: _Diagnosed) -> Turn:
     """Take over what a facts line knows and the messages do not: their beginning was cut off."""
     state = turn.state
     if state.report:
         # The report is there: what it leads to was gone through. Answers whose messages are missing are taken from the line.
-        said = engine.said(_text(state), state.listed) if not set(note.answers) <= set(state.answers) else frozenset()
+        said = diagnosed.engine.said(_text(state), state.listed) if not set(note.answers) <= set(state.answers) else frozenset()
         missing = {name: value for name, value in note.answers.items() if name not in state.answers and name not in said}
         tried = tuple(dict.fromkeys((*state.tried, *note.tried)))
         if not missing and tried == state.tried and set(note.unknown) <= set(state.unknown) and set(note.rejected) <= set(state.rejected):
@@ -148,7 +163,7 @@ def _remembered(turn: Turn, note: Note, engine: Engine) -> Turn:
         state = replace(
             state, answers={**usable(missing)[0], **state.answers}, tried=tried, shown=note.shown, unknown=unknown, rejected=rejected
         )
-        return _plan(state, engine)
+        return _plan(state, diagnosed)
     if note.issue is None and not note.answers:
         return replace(turn, state=replace(state, language=state.language or note.language))
     answers, _ = usable(note.answers)
@@ -156,7 +171,7 @@ def _remembered(turn: Turn, note: Note, engine: Engine) -> Turn:
         state, language=note.language, answers={**state.answers, **answers}, issue=note.issue, cause=note.cause, tried=note.tried,
         shown=note.shown, unknown=note.unknown, rejected=note.rejected, asked=note.asked, event="facts",
     )  # fmt: skip
-    return _plan(state, engine, asked=note.asked)
+    return _plan(state, diagnosed, asked=note.asked)
 
 
 def _text(state: State) -> str:
@@ -290,14 +305,14 @@ def _described(turn: Turn, state: State, text: str, engine: Engine) -> State | N
     return replace(_fresh(state, text, engine), event=_REPORTED)
 
 
-def _plan(state: State, engine: Engine, asked: str | None = None) -> Turn:
+def _plan(state: State, diagnosed: _Diagnosed, asked: str | None = None) -> Turn:
     """Diagnose the state and decide what to say: the question that decides most, else the next fix."""
-    language = state.language or engine.settings.language
+    language = state.language or diagnosed.engine.settings.language
     if state.report:
         text = "\n\n".join((*state.report, *state.listed))
-        diagnosis, problems = engine.kept(text, state.answers, language)
+        diagnosis, problems = diagnosed.of(text, state.answers, language)
     elif state.issue is not None:
-        diagnosis, problems = engine.recall(state.issue, state.cause, state.answers, state.listed, language)
+        diagnosis, problems = diagnosed.engine.recall(state.issue, state.cause, state.answers, state.listed, language)
     else:
         return Turn(replace(state, asked=None))
     if problems:
