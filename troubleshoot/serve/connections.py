@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from asyncio import TimerHandle
+from typing import cast
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
@@ -22,9 +23,9 @@ class BoundedProtocol(HttpToolsProtocol):
     _in_head = True
     _refused = False
 
-    def connection_made(self, transport: asyncio.Transport) -> None:
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin to wait for the first head."""
-        super().connection_made(transport)
+        super().connection_made(cast("asyncio.Transport", transport))
         if len(self.connections) > MOST_CONNECTIONS:
             transport.close()
         else:
