@@ -31,6 +31,7 @@ LAYERS = [
     {"render"},
     {"handlers"},
     {"trying"},
+    {"serve"},
     {"commands"},
     {"cli"},
     {"__main__"},

@@ -13,7 +13,7 @@ from troubleshoot.errors import InputError, TroubleshootError
 from troubleshoot.evidence import Facts, collect_facts, environment_of
 from troubleshoot.fixes import fixes_for
 from troubleshoot.knowledge import KnowledgeBase, load_kb
-from troubleshoot.matching import Matches, Search, find_candidates
+from troubleshoot.matching import Matches, Search, find_candidates, recalled
 from troubleshoot.matching.dependencies import changed_facts, changes_environment, fixes_read
 from troubleshoot.matching.releases import affected_texts
 from troubleshoot.questions import open_facts, questions, undecided_facts
@@ -330,6 +330,57 @@ def _issue(hypothesis: Hypothesis, base: KnowledgeBase, language: str) -> IssueD
     )
 
 
+def recall(
+    issue: str, cause: str | None = None, *, kb: KnowledgeBase, language: str = "en", answers: Mapping[str, str] | None = None
+) -> Diagnosis:
+    """Return the diagnosis of an issue that was found before, whose report is gone: its fixes held against what is still known.
+
+    Where a fact of ``answers`` rules the issue out, the entry that it refines answers, as in :func:`diagnose`.
+
+    Raises:
+        UnknownIssueError: there is no such issue.
+        InputError: an answer cannot be used.
+    """
+    report = Report((), ())
+    known = _Known(report, Environment(), kb, language, Search(report, kb))
+    given = _answers(answers, None, None)
+
+    def hypothesis(facts: Facts) -> Hypothesis:
+        candidate = recalled(kb.entry(issue), facts, known.search)
+        while candidate.refuted_by is not None and candidate.entry.refines:
+            candidate = recalled(kb.entry(candidate.entry.refines[0]), facts, known.search)
+        entry = candidate.entry
+        weighted = next((one for one in entry.causes if one.cause == cause), entry.causes[0] if entry.causes else None)
+        of = entry.cause or (weighted.cause if weighted is not None else "")
+        return Hypothesis(candidate, of, None if entry.cause else weighted, LIKELY, LIKELY)
+
+    def first(answer: dict[str, str]) -> tuple[str, str] | None:
+        try:
+            one = hypothesis(_facts(known, {**given, **answer}))
+        except TroubleshootError:
+            return None
+        from troubleshoot.fixes.select import first_fix
+
+        return one.entry.id, first_fix(one, kb)
+
+    facts = _facts(known, given)
+    now = hypothesis(facts)
+    diagnoses = (replace(_issue(now, kb, language), evidence=(), failure=None),)
+    opens = tuple(one for one in open_facts((now,), (), undecided_facts((now,), _undecided(now, kb))) if one.about not in given)
+    return Diagnosis(
+        verdict="likely",
+        reason=None,
+        summary=summarise("likely", None, report, diagnoses, Matches(()), kb, language),
+        report=report,
+        environment=facts.environment,
+        diagnoses=diagnoses,
+        questions=questions(opens, kb, first, lambda _: True, language),
+        knowledge=kb.version,
+        tool=__version__,
+        language=language,
+    )
+
+
 def _verdict(report: Report, matches: Matches, hypotheses: tuple[Hypothesis, ...]) -> tuple[Verdict, Reason | None]:
     if hypotheses and hypotheses[0].confidence >= KNOWN:
         return "known", None
@@ -347,20 +398,27 @@ def _verdict(report: Report, matches: Matches, hypotheses: tuple[Hypothesis, ...
     return "unknown", "no-entry"
 
 
-def _questions(known: _Known, given: Mapping[str, str], hypotheses: tuple[Hypothesis, ...], matches: Matches) -> tuple[Question, ...]:
-    if not hypotheses:
-        return ()
-    from troubleshoot.fixes.select import candidate_fixes, first_fix, fit_of
+def _undecided(now: Hypothesis, base: KnowledgeBase) -> tuple[str | None, ...]:
+    """Return the facts that the undecided fixes hang on, before the first that fits."""
+    from troubleshoot.fixes.select import candidate_fixes, fit_of
 
-    now = hypotheses[0]
     undecided: list[str | None] = []
-    for fix in candidate_fixes(now, known.base):
+    for fix in candidate_fixes(now, base):
         fit = fit_of(fix, now.candidate.context)
         if fit.fits and not fit.late:
             # What comes behind a fix that fits cannot become the first one.
             break
         undecided.append(fit.about if fit.fits is None else None)
-    opens = open_facts(hypotheses, matches.candidates, undecided_facts(hypotheses, tuple(undecided)))
+    return tuple(undecided)
+
+
+def _questions(known: _Known, given: Mapping[str, str], hypotheses: tuple[Hypothesis, ...], matches: Matches) -> tuple[Question, ...]:
+    if not hypotheses:
+        return ()
+    from troubleshoot.fixes.select import first_fix
+
+    now = hypotheses[0]
+    opens = open_facts(hypotheses, matches.candidates, undecided_facts(hypotheses, _undecided(now, known.base)))
     opens = tuple(one for one in opens if one.about not in given)
     if not opens:
         return ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import msgspec
@@ -147,7 +147,7 @@ class Diagnosis:
             "failures": [_failure(one) for one in self.report.failures],
             "environment": _environment(self.environment),
             "diagnoses": [_issue(one) for one in self.diagnoses],
-            "questions": [asdict(one) for one in self.questions],
+            "questions": [msgspec.to_builtins(one) for one in self.questions],
             "culprit": _culprit(self.culprit),
             "errors": list(self.errors),
         }
@@ -219,6 +219,6 @@ def _issue(one: IssueDiagnosis) -> dict[str, Any]:
 def _culprit(culprit: Culprit | None) -> dict[str, Any] | None:
     if culprit is None:
         return None
-    data = asdict(culprit)
+    data: dict[str, Any] = msgspec.to_builtins(culprit)
     data["class"] = data.pop("cls")
     return data

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from troubleshoot.commands import audit, edit, program
+from troubleshoot.commands import audit, edit, program, serve
 from troubleshoot.commands.kb_app import kb_app
 from troubleshoot.commands.options import (
     HELP_NAMES,
@@ -274,3 +274,6 @@ def verify(
 
 app.command(cls=PlainCommand, epilog=examples(*audit.EXAMPLES, after=audit.AFTER))(audit.audit)
 app.command(name="fix", cls=PlainCommand, epilog=examples(*edit.EXAMPLES, after=edit.AFTER))(edit.fix)
+
+app.command(cls=PlainCommand, epilog=examples(*serve.SERVE_EXAMPLES, after=serve.AFTER))(serve.serve)
+app.command(cls=PlainCommand, epilog=examples(*serve.MCP_EXAMPLES, after=serve.AFTER))(serve.mcp)

@@ -213,6 +213,20 @@ def find_candidates(search: Search, facts: Facts, before: Matches | None = None,
     return Matches(tuple(candidates), _scope(report, scoped, candidates, base))
 
 
+def recalled(entry: Entry, facts: Facts, search: Search) -> Candidate:
+    """Hold an entry that an earlier report led to against the facts alone."""
+    context = Context(facts, search.programs)
+    programs = search.programs.entry(entry)
+    hit = Hit(-1, 0, (), "")
+    return Candidate(
+        entry, None, hit, "message", context, [], 0,
+        model=_model(entry.models, context),
+        affected=hold_releases(entry.affected, facts),
+        required=tuple(program(context) for program in programs.required),
+        supporting=tuple(program(context) for program in programs.supporting),
+    )  # fmt: skip
+
+
 def _place(line: int, failures: tuple[Failure, ...]) -> tuple[int | None, str]:
     """Return the failure that a line belongs to, and whether it is in the message or elsewhere in the traceback."""
     for index, failure in enumerate(failures):

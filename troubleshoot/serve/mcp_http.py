@@ -1,0 +1,66 @@
+"""``/mcp``: the protocol over streamable HTTP, without sessions, so that any worker can answer any request."""
+
+from __future__ import annotations
+
+import asyncio
+from urllib.parse import urlsplit
+
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from troubleshoot.serve.errors import error_body
+from troubleshoot.serve.mcp_server import mcp_server
+from troubleshoot.serve.working import Work
+
+
+class McpEndpoint:
+    """The protocol as an ASGI application.
+
+    The SDK's manager lives in a task of its own, begun with the first request: an application that is mounted into another one is never
+    told that it starts.
+    """
+
+    def __init__(self, work: Work) -> None:
+        self._server = mcp_server(work)
+        self._manager: StreamableHTTPSessionManager | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._stop: asyncio.Event | None = None
+        self._max_body = work.engine.settings.max_body
+        self.route = Route("/mcp", endpoint=self, include_in_schema=False)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request. A web page of another site is refused, whatever name its address was given."""
+        scope["route"] = self.route
+        request = Request(scope)
+        origin = request.headers.get("origin")
+        if origin and urlsplit(origin).netloc.lower() != request.headers.get("host", "").lower():
+            refused = Response(error_body(403, "Web pages of other sites may not use this."), 403, media_type="application/json")
+            await refused(scope, receive, send)
+            return
+        manager = await self._started()
+        await manager.handle_request(scope, receive, send)
+
+    async def _started(self) -> StreamableHTTPSessionManager:
+        if self._manager is None or self._task is None or self._task.done() or self._task.get_loop() is not asyncio.get_running_loop():
+            started: asyncio.Event = asyncio.Event()
+            self._stop = asyncio.Event()
+            self._manager = StreamableHTTPSessionManager(
+                self._server._lowlevel_server, json_response=True, stateless=True, max_request_body_size=self._max_body
+            )
+            self._task = asyncio.create_task(self._live(self._manager, started, self._stop))
+            await started.wait()
+        return self._manager
+
+    async def _live(self, manager: StreamableHTTPSessionManager, started: asyncio.Event, stop: asyncio.Event) -> None:
+        async with manager.run():
+            started.set()
+            await stop.wait()
+
+    async def close(self) -> None:
+        """End the manager's task."""
+        if self._stop is not None and self._task is not None:
+            self._stop.set()
+            await self._task

@@ -1,0 +1,226 @@
+"""The Model Context Protocol: diagnoses, the knowledge base and the hardware table as tools and resources for language models."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import re
+import sys
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
+
+import anyio
+import msgspec
+from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
+from mcp.types import CallToolResult, TextContent, ToolAnnotations
+from pydantic import Field
+
+from troubleshoot.errors import InputError, UnknownIssueError
+from troubleshoot.render import render, render_documents
+from troubleshoot.render.entry import cause_document, entry_document
+from troubleshoot.serve.engine import as_data
+from troubleshoot.serve.errors import RequestError
+from troubleshoot.serve.hardware import device_table, support_of
+from troubleshoot.serve.rest import issue_list
+from troubleshoot.serve.working import Work
+from troubleshoot.version import __version__
+
+_INSTRUCTIONS = """\
+Diagnoses precision, dtype and device failures of PyTorch programs (dtype mismatches, tensors on different devices, NaN or inf, bfloat16
+or float16 on hardware without it, mixed precision, quantization) against a curated knowledge base. Call `diagnose` first, with the
+error text exactly as the user pasted it. Its answer is evidence-based: where it says `unknown`, do not guess a known issue. If it
+returns questions, ask the user the first one, or answer it from what you know, and call `diagnose` again with `answers`."""
+
+_DIAGNOSE = """\
+Diagnose a failing PyTorch program from what it printed. Give the whole pasted text unchanged: traceback, log lines, versions, the
+user's own words; do not summarise or translate it. Returns the verdict (known, likely, unknown), the issue and its cause with evidence,
+fixes in the order in which to try them (with the command or code, and whether they fit the user's versions and GPU), popular advice
+that does not help, and questions whose answers would change the first fix. Nothing is run, and nothing of the server's machine is used."""
+_EXPLAIN = """\
+Show all that is known of one issue of the knowledge base (id such as transformers/blip2-query-tokens-fp32, as `diagnose` and
+`list_issues` return it) or of a cause (such as dtype-mismatch/fp32-island): what happens, affected releases, every fix with its reason,
+sources."""
+_LIST = """\
+List the known issues, filtered by words that the id, title, cause or model names must all hold (for example "qwen2 float16"). To find
+out what a given error is, use `diagnose` instead."""
+_HARDWARE = """\
+Tell which number formats (float16, bfloat16, fp8, fp4, TF32, int8, float64) a GPU computes natively, emulates, or lacks, for matrix
+products and convolutions, with sources. Give a name as people write it (T4, V100-16GB, "RTX 4090", MI250X, M2), a compute capability
+(sm_86), or cpu; without a name, all generations are listed."""
+_VERIFY = """\
+Reproduce a known issue on this machine and try its fixes, each in a process of its own; says which of them work here. Takes seconds to
+minutes, and needs torch. Only for an issue id that `diagnose` returned. Nothing is installed."""
+_AUDIT = """\
+Build a model on this machine and check its dtypes and devices before it runs: give module:factory, a function without arguments that
+returns the model. Runs the user's code."""
+
+_READ = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False, destructive_hint=False)
+_RUN = ToolAnnotations(read_only_hint=False, idempotent_hint=True, open_world_hint=False, destructive_hint=False)
+_TARGET = re.compile(r"[A-Za-z_][\w.]{0,200}:[A-Za-z_]\w{0,100}")
+_MOST_DIAGNOSES = 3
+_RUN_SECONDS = 1800.0
+
+Language = Annotated[Literal["en", "zh"], Field(description="The language of the answer: the user's.")]
+
+
+def mcp_server(work: Work, *, allow_run: bool = False) -> MCPServer[Any]:
+    """Return the server with its tools and resources; with ``allow_run`` also those that run things on this machine."""
+    with _logging_untouched():
+        server: MCPServer[Any] = MCPServer(
+            "troubleshoot", title="troubleshoot", version=__version__, instructions=_INSTRUCTIONS, log_level="WARNING"
+        )
+    _add_tools(server, work)
+    _add_resources(server, work)
+    if allow_run:
+        _add_running_tools(server, work)
+    return server
+
+
+@contextlib.contextmanager
+def _logging_untouched() -> Iterator[None]:
+    """The SDK sets up the root logger; that is the program's to decide, not a library's."""
+    root = logging.getLogger()
+    handlers, level = list(root.handlers), root.level
+    try:
+        yield
+    finally:
+        root.handlers[:] = handlers
+        root.setLevel(level)
+
+
+def _add_tools(server: MCPServer[Any], work: Work) -> None:
+    engine = work.engine
+
+    @server.tool(description=_DIAGNOSE, annotations=_READ, structured_output=False)
+    async def diagnose(
+        report: Annotated[str, Field(description="The pasted text, unchanged: traceback, log, description.", max_length=1_000_000)],
+        environment: Annotated[
+            str | None, Field(description="Output of pip list, collect_env, nvidia-smi or the like, if there is any beside the report.")
+        ] = None,
+        answers: Annotated[
+            dict[str, str] | None,
+            Field(description='Answers to questions of an earlier call, by their `about`: {"package.apex": "absent"}.'),
+        ] = None,
+        gpu: Annotated[str | None, Field(description='The GPU, if known: "T4", "A100-80GB", "sm_86", or "none".')] = None,
+        have: Annotated[dict[str, str] | None, Field(description='Package versions, if known: {"torch": "2.3.0"}.')] = None,
+        language: Language = "en",
+    ) -> CallToolResult:
+        def task() -> tuple[str, dict[str, Any]]:
+            diagnosis, errors = engine.diagnose(
+                report, environment=environment, answers=answers, gpu=gpu, have=have, language=language
+            )  # fmt: skip
+            work.metrics.diagnosis(diagnosis.verdict)
+            data = as_data(diagnosis, errors, _MOST_DIAGNOSES)
+            text = render(diagnosis, "markdown", redact=True)
+            return text + "".join(f"\n> {one}\n" for one in errors), data
+
+        text, data = await _done(work, task, len(report) + len(environment or ""))
+        return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=data)
+
+    @server.tool(description=_EXPLAIN, annotations=_READ, structured_output=False)
+    async def explain(
+        issue: Annotated[str, Field(description="The id of an issue, or the code of a cause.", max_length=200)], language: Language = "en"
+    ) -> str:
+        found = _page(work, issue.strip(), language)
+        if found is None:
+            alike = engine.public.similar(issue.strip()[:200])
+            raise ToolError(
+                f"No known issue or cause is called {issue[:200]!r}." + (f" Did you mean: {', '.join(alike)}?" if alike else "")
+            )
+        return found
+
+    @server.tool(description=_LIST, annotations=_READ, structured_output=False)
+    async def list_issues(
+        words: Annotated[str, Field(description="Words to look for; empty lists everything.", max_length=200)] = "",
+        cause: Annotated[str, Field(description="Only issues of this cause, such as numerics/fp16-overflow.", max_length=100)] = "",
+        language: Language = "en",
+    ) -> str:
+        found = issue_list(engine.public_entries(), words, cause, language)
+        return "\n".join(f"{one['id']}: {one['title']}" for one in found) or "No known issue has these words."
+
+    @server.tool(description=_HARDWARE, annotations=_READ, structured_output=False)
+    async def hardware_support(
+        gpu: Annotated[
+            str, Field(description="The name of a GPU, a compute capability, or cpu; empty lists everything.", max_length=100)
+        ] = "",
+    ) -> str:
+        try:
+            data = [support_of(gpu)] if gpu.strip() else device_table()
+        except InputError as error:
+            raise ToolError(str(error)) from None
+        return msgspec.json.encode(data).decode()
+
+
+def _add_resources(server: MCPServer[Any], work: Work) -> None:
+    @server.resource(
+        "troubleshoot://issues", name="issues", title="Known issues", description="A line per known issue.", mime_type="text/plain"
+    )
+    async def issues() -> str:
+        return "\n".join(f"{one['id']}: {one['title']}" for one in issue_list(work.engine.public_entries()))
+
+    @server.resource(
+        "troubleshoot://issues/{package}/{name}",
+        name="issue",
+        title="A known issue",
+        description="All that is known of one issue, as Markdown: troubleshoot://issues/transformers/blip2-query-tokens-fp32",
+        mime_type="text/markdown",
+    )
+    async def issue(package: str, name: str) -> str:
+        found = _page(work, f"{package}/{name}", "en")
+        if found is None:
+            raise ResourceNotFoundError(f"no known issue is called {package}/{name}"[:300])
+        return found
+
+
+def _add_running_tools(server: MCPServer[Any], work: Work) -> None:
+    @server.tool(description=_VERIFY, annotations=_RUN, structured_output=False)
+    async def verify(issue: Annotated[str, Field(description="The id of a known issue that has a case.", max_length=200)]) -> str:
+        try:
+            entry = work.engine.base.entry(issue.strip())
+        except UnknownIssueError as error:
+            raise ToolError(str(error)) from None
+        return await _run("verify", entry.id)
+
+    @server.tool(description=_AUDIT, annotations=_RUN, structured_output=False)
+    async def audit(target: Annotated[str, Field(description="module:factory", max_length=300)]) -> str:
+        if not _TARGET.fullmatch(target):
+            raise ToolError("Give module:factory, for example my_package.models:build.")
+        return await _run("audit", target)
+
+
+async def _run(command: str, argument: str) -> str:
+    """Run one of the program's commands in a process of its own: what user code prints must not get into the protocol."""
+    try:
+        with anyio.fail_after(_RUN_SECONDS):
+            done = await anyio.run_process(
+                [sys.executable, "-m", "troubleshoot", command, argument, "--format", "json"], check=False, stdin=-3
+            )  # fmt: skip
+    except TimeoutError:
+        raise ToolError(f"{command} took longer than {_RUN_SECONDS:g} s and was stopped.") from None
+    output = done.stdout.decode("utf-8", "replace").strip()
+    if not output:
+        raise ToolError(done.stderr.decode("utf-8", "replace").strip()[-2000:] or f"{command} printed nothing.")
+    return output
+
+
+async def _done(work: Work, task: Any, size: int) -> Any:
+    try:
+        return await work.do(task, size)
+    except RequestError as error:
+        raise ToolError(error.message) from None
+
+
+def _page(work: Work, name: str, language: str) -> str | None:
+    """Return the page of an issue or a cause as Markdown; None where there is none."""
+    engine = work.engine
+    cause = engine.public.causes.causes.get(name)
+    if cause is not None:
+        listed = tuple((one["id"], one["title"]) for one in issue_list(engine.public_entries(), cause=name, language=language))
+        return render_documents((cause_document(name, cause, language, listed),), "markdown")
+    try:
+        entry = engine.public_entry(name)
+    except UnknownIssueError:
+        return None
+    special = tuple(one.id for one in engine.public_entries() if entry.id in one.refines)
+    return render_documents((entry_document(entry, language, special),), "markdown")

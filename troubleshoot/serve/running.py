@@ -1,0 +1,110 @@
+"""Running the server: one process or several, sockets, signals, logs."""
+
+from __future__ import annotations
+
+import functools
+import gc
+import signal
+import socket
+import sys
+from contextlib import suppress
+
+import uvicorn
+from fastapi import FastAPI
+from uvicorn.supervisors import Multiprocess
+
+from troubleshoot.errors import InputError
+from troubleshoot.serve.app import create_app
+from troubleshoot.serve.connections import BoundedProtocol
+from troubleshoot.serve.engine import Engine, as_data
+from troubleshoot.serve.logs import log_config
+from troubleshoot.serve.settings import Settings
+
+_WARMING = """\
+Traceback (most recent call last):
+  File "a.py", line 1, in <module>
+    model(x)
+  File "/usr/lib/python3.11/site-packages/torch/nn/functional.py", line 2900, in layer_norm
+    return torch.layer_norm(
+RuntimeError: expected scalar type Float but found Half
+torch 2.3, a T4
+"""
+#: Seconds that requests get to end when the server is told to stop.
+_GRACE = 10
+#: Seconds that a connection may be idle between two requests.
+_IDLE = 15
+
+
+def warm_app(settings: Settings) -> FastAPI:
+    """Return the application with all that a first request would load: it is ready when it says so."""
+    app = create_app(settings)
+    engine: Engine = app.state.engine
+    for language in ("en", "zh"):
+        as_data(*engine.diagnose(_WARMING, language=language))
+    # What is loaded now stays: the collector need not look at it with every collection.
+    gc.collect()
+    gc.freeze()
+    return app
+
+
+def run_server(settings: Settings, *, host: str, port: int, workers: int = 1) -> None:
+    """Serve until a signal says to stop; requests in work are answered first.
+
+    Raises:
+        InputError: a setting cannot be used, or the address cannot be listened on.
+    """
+    # Told here, before processes start: what is wrong with the knowledge base or a setting, and a base that must be compiled once.
+    create_app(settings)
+    _more_files()
+    config = uvicorn.Config(
+        functools.partial(warm_app, settings), factory=True, host=host, port=port, workers=workers, http=BoundedProtocol, ws="none",
+        lifespan="on", log_config=log_config(), access_log=False, server_header=False, timeout_keep_alive=_IDLE,
+        timeout_graceful_shutdown=_GRACE, proxy_headers=False, backlog=2048,
+    )  # fmt: skip
+    listening = _listen(host, port)
+    address = listening.getsockname()
+    shown = f"[{address[0]}]" if ":" in address[0] else address[0]
+    sys.stderr.write(f"troubleshoot: listening on http://{shown}:{address[1]}\n")
+    sys.stderr.flush()
+    server = uvicorn.Server(config)
+    for stop in (signal.SIGINT, signal.SIGTERM):
+        # uvicorn raises the signal again once it has stopped: that is the end that was asked for.
+        signal.signal(stop, lambda number, frame: None)
+    if workers > 1:
+        Multiprocess(config, sockets=[listening]).run()
+    else:
+        server.run(sockets=[listening])
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        found = socket.socket(family)
+        if sys.platform != "win32":
+            found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        found.bind((host, port))
+        found.listen(2048)
+        found.set_inheritable(True)
+    except OSError as error:
+        raise InputError(f"cannot listen on {host}:{port}: {error.strerror or error}. Choose another --port or --host.") from None
+    return found
+
+
+def _more_files() -> None:
+    """Allow as many open connections as the system lets this user have."""
+    with suppress(ImportError, ValueError, OSError):
+        import resource
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        wanted = 16_384 if hard == resource.RLIM_INFINITY else min(hard, 16_384)
+        if soft != resource.RLIM_INFINITY and soft < wanted:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+def run_mcp(settings: Settings, *, allow_run: bool) -> None:
+    """Serve the Model Context Protocol on standard input and output until the client hangs up."""
+    from troubleshoot.serve.mcp_server import mcp_server
+    from troubleshoot.serve.metrics import Metrics
+    from troubleshoot.serve.working import Work
+
+    mcp_server(Work(Engine(settings), Metrics()), allow_run=allow_run).run("stdio")
