@@ -92,31 +92,24 @@ def run_stats(*, feedback: str | None, format: str, kb: Sequence[str], output: s
 
     text = stats_text(result)
     if said is not None:
-        lines = list(_rows(said))
-        text += "\nfeedback\n" + ("".join(f"  {line}\n" for line in lines) or "  none yet\n")
+        text += "\nfeedback\n" + ("".join(f"  {_row(one)}\n" for one in said) or "  none yet\n")
     process.write(text, output)
     return 0
 
 
-def _feedback(path: Path) -> Any:
-    """Return what the server's feedback file says, by issue and fix."""
+def _feedback(path: Path) -> list[dict[str, Any]]:
+    """Return what the server's feedback file says: ``{"issue", "fix", "worked", "failed"}`` for every issue and fix."""
     if not path.is_file():
-        raise InputError(f"--feedback {path}: no such file. It is the SQLite file that the server writes")
+        raise InputError(f"--feedback {path}: no such file. It is the one that `troubleshoot serve --feedback FILE` writes")
     from importlib import import_module
-
-    import msgspec
 
     try:
         counts = import_module("troubleshoot.serve.feedback").counts
     except ImportError as error:
-        raise InputError(f"--feedback needs the server's part of troubleshoot ({error}): pip install 'troubleshoot[serve]'") from error
-    return msgspec.to_builtins(counts(path), str_keys=True)
+        raise InputError(f"--feedback reads what the server of troubleshoot writes, and this installation has none ({error})") from error
+    return list(counts(path))
 
 
-def _rows(said: Any, name: str = "") -> list[str]:
-    """Return nested counts as lines: ``torch/linear-dtype cast-inputs: helped 3, failed 1``."""
-    if not isinstance(said, Mapping):
-        return [f"{name}: {said}"] if name else [str(one) for one in said]
-    if said and all(not isinstance(value, Mapping | list) for value in said.values()):
-        return [f"{name}: " + ", ".join(f"{key} {value}" for key, value in said.items())]
-    return [line for key, value in said.items() for line in _rows(value, f"{name} {key}".strip())]
+def _row(said: Mapping[str, Any]) -> str:
+    about = f"{said['issue']} {said['fix']}" if said["fix"] else str(said["issue"])
+    return f"{about}: worked {said['worked']}, failed {said['failed']}"

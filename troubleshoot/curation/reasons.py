@@ -283,15 +283,16 @@ def _held(entry: Entry, candidate: Candidate | None, seen: Examined) -> Iterator
         context = candidate.context
     else:
         failure = seen.report.failures.index(seen.report.cause) if seen.report.cause is not None else None
-        context = Context(seen.facts, seen.search.programs, seen.search.failures[failure] if failure is not None else None,
-                          speech=seen.search.speech,)  # fmt: skip
+        found = seen.search.failures[failure] if failure is not None else None
+        context = Context(seen.facts, seen.search.programs, found, speech=seen.search.speech)
+    frames, model = hold_places(entry, context)
     if entry.signature.frames:
         wanted = ", then ".join(" ".join(filter(None, (one.file, one.function, one.code))) for one in entry.signature.frames)
-        yield _part("frames", wanted, hold_frames(entry.signature.frames, context.failure))
+        yield _part("frames", wanted, frames)
     for affected in entry.affected:
         yield _part("release", affected_text(affected), hold_releases((affected,), context.facts))
     if entry.models:
-        yield _part("model", ", ".join(entry.models), hold_model(entry.models, context))
+        yield _part("model", ", ".join(entry.models), model)
     for part in ("required", "supporting", "refuting"):
         for condition in getattr(entry.evidence, part):
             yield _part(part, describe(condition), evaluate(condition, context))
