@@ -13,7 +13,7 @@ ROOT = Path(troubleshoot.__file__).parent
 
 #: Left to right. Names on one line do not import from each other.
 LAYERS = [
-    {"errors", "version", "lazy"},
+    {"errors", "version", "lazy", "addresses"},
     {"dtypes", "redact"},
     {"versions"},
     {"report", "environment"},
@@ -29,6 +29,7 @@ LAYERS = [
     {"curation"},
     {"auditing", "watching"},
     {"render"},
+    {"publishing"},
     {"handlers"},
     {"trying"},
     {"serve"},

@@ -56,6 +56,18 @@ class _Known:
         return weigh(matches, self.seen)
 
 
+@dataclass(frozen=True)
+class Examined:
+    """A report before anything is left out: what was searched, all candidates (refuted ones too), and all hypotheses, best first."""
+
+    report: Report
+    base: KnowledgeBase
+    search: Search
+    facts: Facts
+    matches: Matches
+    hypotheses: tuple[Hypothesis, ...]
+
+
 def diagnose(
     source: str | bytes | os.PathLike[str] | BaseException | Report,
     *,
@@ -80,6 +92,28 @@ def diagnose(
         return _diagnose_exception(source, environment, kb, language, answers, gpu, have)
     report = _read(source)
     return _diagnose(report, environment, kb, language, answers, gpu, have)
+
+
+def examine(
+    source: str | bytes | os.PathLike[str] | Report,
+    *,
+    environment: str | os.PathLike[str] | Environment = "report",
+    kb: KnowledgeBase | None = None,
+    answers: Mapping[str, str] | None = None,
+    gpu: str | None = None,
+    have: Mapping[str, str] | None = None,
+) -> Examined:
+    """Return what :func:`diagnose` weighs, for those who ask why it came out so.
+
+    Raises:
+        InputError: a file or an answer cannot be used.
+        KnowledgeError: there is no knowledge base to read.
+    """
+    report = _read(source)
+    base = kb if kb is not None else load_kb()
+    known = _Known(report, _environment(report, environment), base, "en", Search(report, base))
+    facts, matches, hypotheses = _weigh(known, environment, _answers(answers, gpu, have))
+    return Examined(report, base, known.search, facts, matches, hypotheses)
 
 
 def _diagnose_exception(
@@ -142,10 +176,7 @@ def _diagnose(
     base = kb if kb is not None else load_kb()
     given = _answers(answers, gpu, have)
     known = _Known(report, _environment(report, environment), base, language, Search(report, base), seen)
-    facts = _facts(known, given)
-    matches = known.candidates(facts)
-    hypotheses = rank(matches, report, base)
-    hypotheses, facts, matches = _look_at_accelerators(known, environment, given, hypotheses, facts, matches)
+    facts, matches, hypotheses = _weigh(known, environment, given)
     shown = [one for one in hypotheses if one.confidence >= _LEAST or one is hypotheses[0]]
     diagnoses = tuple(_issue(one, base, language) for one in shown[:_MOST])
     verdict, reason = _verdict(report, matches, hypotheses)
@@ -166,6 +197,16 @@ def _diagnose(
             (one.entry.id, item) for one in matches.candidates if (item := one.refuted_by if one.own > 0 else one.contradicted_by)
         ),
     )
+
+
+def _weigh(
+    known: _Known, environment: str | os.PathLike[str] | Environment, given: Mapping[str, str]
+) -> tuple[Facts, Matches, tuple[Hypothesis, ...]]:
+    facts = _facts(known, given)
+    matches = known.candidates(facts)
+    hypotheses = rank(matches, known.report, known.base)
+    hypotheses, facts, matches = _look_at_accelerators(known, environment, given, hypotheses, facts, matches)
+    return facts, matches, hypotheses
 
 
 def _answers(answers: Mapping[str, str] | None, gpu: str | None, have: Mapping[str, str] | None) -> dict[str, str]:

@@ -81,20 +81,45 @@ _SURE = 0.95
 _MOST_CANDIDATES = 8
 
 
-def rank(matches: Matches, report: Report, base: KnowledgeBase, most: int = 40) -> tuple[Hypothesis, ...]:
-    """Return the hypotheses, best first, about ``most`` for each failure; empty where nothing in the base explains the report."""
+class Standing(msgspec.Struct, frozen=True, eq=False):
+    """How a candidate stands among those of the same failure, for those who ask why it came out so.
+
+    ``stands_back``: it is special, and nothing of its own speaks for it. ``overruled_by``: supported entries that refine it.
+    ``weights`` are the log-odds that make its ``strength``, each with what it is for.
+    """
+
+    candidate: Candidate
+    stands_back: bool
+    leads: bool
+    strength: float
+    weights: tuple[tuple[str, float], ...]
+    overruled_by: tuple[str, ...]
+
+
+def rivals_of(matches: Matches) -> dict[int | None, list[Candidate]]:
+    """Return the candidates that nothing rules out, by the failure that they explain."""
     groups: dict[int | None, list[Candidate]] = {}
     for candidate in matches.candidates:
         # Of special entries that stand back anyway it does not matter whether something refutes them.
         faint = candidate.special and candidate.own <= 0
         if (candidate.contradicted_by if faint else candidate.refuted_by) is None:
             groups.setdefault(candidate.failure, []).append(candidate)
+    return groups
+
+
+def penalties(groups: dict[int | None, list[Candidate]], matches: Matches, report: Report) -> dict[int | None, float]:
+    """Return what the candidates of each failure lose by where they were found; failures that are out of scope are left out."""
     explained = {place for place, group in groups.items() if place is not None and place not in matches.out_of_scope and group}
+    within = (place for place in groups if place is None or place not in matches.out_of_scope)
+    return {place: _penalty(place, report, matches, explained) for place in within}
+
+
+def rank(matches: Matches, report: Report, base: KnowledgeBase, most: int = 40) -> tuple[Hypothesis, ...]:
+    """Return the hypotheses, best first, about ``most`` for each failure; empty where nothing in the base explains the report."""
+    groups = rivals_of(matches)
     ranked: list[tuple[tuple[float, ...], Hypothesis]] = []
-    for place, group in groups.items():
-        if place is not None and place in matches.out_of_scope:
-            continue
-        for position, hypothesis in enumerate(_rank_group(group, _penalty(place, report, matches, explained), base, most)):
+    for place, penalty in penalties(groups, matches, report).items():
+        for position, hypothesis in enumerate(_rank_group(groups[place], penalty, base, most)):
             ranked.append((_order(place, report, hypothesis, position), hypothesis))
     ranked.sort(key=lambda item: item[0])
     return _calibrate([hypothesis for _, hypothesis in ranked])
@@ -125,10 +150,7 @@ def _penalty(place: int | None, report: Report, matches: Matches, explained: set
 
 def _rank_group(group: list[Candidate], penalty: float, base: KnowledgeBase, most: int) -> list[Hypothesis]:
     """Rank the candidates of one failure: by the refinement tree first, then by confidence."""
-    most_literal = _most_literal(group)
-    if most_literal is not None and most_literal.refuted_by is not None:
-        group = [one for one in group if one is not most_literal]
-        most_literal = None
+    group, most_literal = _contenders(group)
     found: list[Hypothesis] = []
     entries: set[str] = set()
     remaining = 1.0
@@ -148,12 +170,44 @@ def _rank_group(group: list[Candidate], penalty: float, base: KnowledgeBase, mos
     return found
 
 
+def standings(group: list[Candidate], penalty: float, base: KnowledgeBase) -> list[Standing]:
+    """Return how each candidate of one failure stands, in their order."""
+    group, most_literal = _contenders(group)
+    back = {one.entry.id: _stands_back(one, most_literal) for one in group}
+    rivals = not all(back.values())
+    ordered = list(_in_order(group, most_literal, penalty, base))
+    overruling = [(one.entry.id, _ancestors(one.entry, base)) for one, strength, leads in ordered if leads and strength >= LIKELY]
+    return [
+        Standing(
+            one,
+            back[one.entry.id],
+            leads,
+            strength,
+            (*_weights(one, back[one.entry.id], rivals), *((("beside", penalty),) if penalty else ())),
+            tuple(id_ for id_, parents in overruling if one.entry.id in parents),
+        )
+        for one, strength, leads in ordered
+    ]
+
+
+def _contenders(group: list[Candidate]) -> tuple[list[Candidate], Candidate | None]:
+    """Return the candidates, and the one whose own message says most; where that is refuted, it is left out."""
+    most_literal = _most_literal(group)
+    if most_literal is not None and most_literal.refuted_by is not None:
+        return [one for one in group if one is not most_literal], None
+    return group, most_literal
+
+
+def _stands_back(one: Candidate, most_literal: Candidate | None) -> bool:
+    return one.special and one.own <= 0 and not (one.identified and one is most_literal)
+
+
 def _in_order(
     group: list[Candidate], most_literal: Candidate | None, penalty: float, base: KnowledgeBase
 ) -> Iterator[tuple[Candidate, float, bool]]:
     """Yield the candidates of one failure with their strengths, and whether they lead: the many that stand back only if someone asks."""
     # A special entry for which nothing of its own speaks stands back where another one has something, or claims nothing special.
-    back = [one.special and one.own <= 0 and not (one.identified and one is most_literal) for one in group]
+    back = [_stands_back(one, most_literal) for one in group]
     rivals = not all(back)
     leading = [one for one, stands_back in zip(group, back, strict=True) if not stands_back] if rivals else group
     ids = {one.entry.id for one in group}
@@ -208,20 +262,28 @@ def _find_ancestors(entry: Entry, base: KnowledgeBase) -> frozenset[str]:
 
 
 def _log_odds(one: Candidate, stands_back: bool, rivals: bool) -> float:
-    odds = _WHERE[one.where]
-    if one.where == "symptom":
-        odds += _PHRASE * min(2, max(0, one.phrases - 1))
+    return math.fsum([weight for _, weight in _weights(one, stands_back, rivals)])
+
+
+def _weights(one: Candidate, stands_back: bool, rivals: bool) -> list[tuple[str, float]]:
+    """Return the log-odds of a candidate, each with what it is for."""
+    weights = [(one.where, _WHERE[one.where])]
+    if one.where == "symptom" and one.phrases > 1:
+        weights.append(("phrases", _PHRASE * min(2, one.phrases - 1)))
     if one.entry.signature.frames:
-        odds += _FRAMES if one.frames.state else _NO_FRAMES
-    odds += _MODEL * bool(one.model.state)
+        weights.append(("frames", _FRAMES if one.frames.state else _NO_FRAMES))
+    if one.model.state:
+        weights.append(("model", _MODEL))
     if one.entry.affected:
-        odds += _AFFECTED if one.affected.state else _AFFECTED_UNKNOWN
+        weights.append(("version", _AFFECTED if one.affected.state else _AFFECTED_UNKNOWN))
     for outcome in one.required:
-        odds += _REQUIRED if outcome.state else _REQUIRED_UNKNOWN
-    odds += _SUPPORTING * min(3, sum(1 for outcome in one.supporting if outcome.state))
+        weights.append(("required", _REQUIRED if outcome.state else _REQUIRED_UNKNOWN))
+    supporting = min(3, sum(1 for outcome in one.supporting if outcome.state))
+    if supporting:
+        weights.append(("supporting", _SUPPORTING * supporting))
     if stands_back:
-        odds += _NOTHING_OWN if rivals else _NOTHING_OWN_ALONE
-    return odds
+        weights.append(("nothing-own", _NOTHING_OWN if rivals else _NOTHING_OWN_ALONE))
+    return weights
 
 
 def _probability(odds: float) -> float:

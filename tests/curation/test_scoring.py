@@ -64,7 +64,8 @@ def test_the_counts() -> None:
     [
         ("fair_top1", 2 / 4),  # right, accepted
         ("fair_top3", 3 / 4),  # and third
-        ("exact_top1", 1 / 4),  # right
+        ("strict_top1", 1 / 4),  # right
+        ("exact_top1", 1 / 4),  # the same under its former name
         ("fix_top1", 1 / 3),  # of right, accepted and abstained, whose labels have a telling kind, only right
         ("fix_at_2", 2 / 4),  # right, and accepted: the misfit does not count
         ("false_alarms", 1 / 2),

@@ -143,28 +143,6 @@ def run_score(folder: str, *, format: str, kb: Sequence[str], output: str | None
     return 0
 
 
-def run_new(issue: str, *, kb: str | None, cause: str | None, message: str | None) -> int:
-    """Write the file of a new entry and print its path. Raises InputError where there is no folder to write to."""
-    from troubleshoot.curation import new_entry
-    from troubleshoot.knowledge.base import shipped_root
-
-    root = Path(kb) if kb else shipped_root()
-    if not kb and root.name != "kb":
-        raise InputError("the installed knowledge base is not to be edited. Name a folder of your own: --kb DIR")
-    if cause is not None:
-        from troubleshoot.knowledge import load_kb
-
-        codes = load_kb().causes.causes
-        if cause not in codes:
-            import difflib
-
-            alike = difflib.get_close_matches(cause, codes, n=3)
-            raise InputError(f"--cause {cause}: no such cause." + (f" Did you mean: {', '.join(alike)}?" if alike else ""))
-    path = new_entry(issue, root, message=message, **({"cause": cause} if cause else {}))
-    process.write(f"{path}\n", None)
-    return 0
-
-
 def run_schema(*, output: str | None) -> int:
     """Print the JSON Schema of an entry, and of a file that extends one."""
     process.write(json.dumps(json_schema(), ensure_ascii=False, indent=2) + "\n", output)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -19,6 +19,8 @@ kb_app = typer.Typer(
         "troubleshoot kb list torch",
         "troubleshoot kb lint --kb my-kb",
         "troubleshoot kb new torch/my-slug --kb my-kb",
+        "troubleshoot kb why error.txt torch/linear-dtype",
+        "troubleshoot kb stats",
     ),
 )
 
@@ -179,25 +181,139 @@ def kb_lines(
 
 
 @kb_app.command(
+    "why",
+    cls=PlainCommand,
+    epilog=examples(
+        "troubleshoot kb why error.txt torch/linear-dtype",
+        "troubleshoot kb why error.txt transformers/blip2-query-tokens-fp32 --have transformers=4.50.3",
+        "python train.py 2>&1 | troubleshoot kb why - torch/linear-dtype --format json",
+        after="Exit status: 0 the entry comes first, 1 it does not, 2 an error in use.",
+    ),
+)
+def kb_why(
+    report: Annotated[str, typer.Argument(metavar="REPORT", help="A file with a report, or - for standard input.")],
+    issue: Annotated[str, typer.Argument(metavar="ID", help="The id of an entry.", autocompletion=complete_issue)],
+    answer: Annotated[
+        list[str] | None, typer.Option("--answer", metavar="FACT=VALUE", help="Answer a question; may be repeated.", show_default=False)
+    ] = None,
+    gpu: Annotated[str | None, typer.Option("--gpu", metavar="NAME", help="The GPU, such as V100-16GB.", show_default=False)] = None,
+    have: Annotated[
+        list[str] | None, typer.Option("--have", metavar="PKG=VERSION", help="A package version; may be repeated.", show_default=False)
+    ] = None,
+    format: Annotated[str, typer.Option("--format", "-f", metavar="text|json", help="The form of the output.")] = "text",
+    kb: Overlays = None,
+    output: Output = None,
+) -> int:
+    """Explain why an entry did or did not win for a report: signature, conditions, weights, rank, and what would change it."""
+    from troubleshoot.commands.curate import run_why
+
+    return run_why(report, issue, format=format, kb=kb or (), answers=tuple(answer or ()), gpu=gpu, have=tuple(have or ()), output=output)
+
+
+@kb_app.command(
+    "gaps",
+    cls=PlainCommand,
+    epilog=examples(
+        "troubleshoot kb gaps collected-reports",
+        "troubleshoot kb gaps collected-reports more.log --format json",
+        after="Exit status: 0 every report has a diagnosis or is out of scope, 1 there are gaps, 2 an error in use.",
+    ),
+)
+def kb_gaps(
+    paths: Annotated[
+        list[str], typer.Argument(metavar="PATH...", help="Reports, and folders of them (.txt, .log, .md, .out, .err, .ipynb).")
+    ],
+    format: Annotated[str, typer.Option("--format", "-f", metavar="text|json", help="The form of the output.")] = "text",
+    kb: Overlays = None,
+    output: Output = None,
+) -> int:
+    """Cluster the reports that have no diagnosis, and propose the entries to write next."""
+    from troubleshoot.commands.curate import run_gaps
+
+    return run_gaps(tuple(paths), format=format, kb=kb or (), output=output)
+
+
+@kb_app.command(
+    "stale",
+    cls=PlainCommand,
+    epilog=examples(
+        "troubleshoot kb stale",
+        "troubleshoot kb stale --offline --months 12",
+        "troubleshoot kb stale --format json",
+        after="Exit status: 0 nothing is stale, 1 something is, 2 an error in use.",
+    ),
+)
+def kb_stale(
+    months: Annotated[str, typer.Option("--months", metavar="N", help="How many months a record may be old.")] = "6",
+    offline: Annotated[bool, typer.Option("--offline", help="Do not ask the package index for newer releases.")] = False,
+    format: Annotated[str, typer.Option("--format", "-f", metavar="text|json", help="The form of the output.")] = "text",
+    kb: Overlays = None,
+    output: Output = None,
+) -> int:
+    """List the entries whose ranges, packages, records or references need another look."""
+    from troubleshoot.commands.curate import run_stale
+
+    return run_stale(months=months, offline=offline, format=format, kb=kb or (), output=output)
+
+
+@kb_app.command(
+    "stats",
+    cls=PlainCommand,
+    epilog=examples(
+        "troubleshoot kb stats",
+        "troubleshoot kb stats --format json",
+        "troubleshoot kb stats --feedback feedback.sqlite",
+    ),
+)
+def kb_stats(
+    feedback: Annotated[
+        str | None,
+        typer.Option("--feedback", metavar="FILE", help="Also what users said of the fixes: the server's file.", show_default=False),
+    ] = None,
+    format: Annotated[str, typer.Option("--format", "-f", metavar="text|json", help="The form of the output.")] = "text",
+    kb: Overlays = None,
+    output: Output = None,
+) -> int:
+    """Count what the knowledge base holds and what its records show."""
+    from troubleshoot.commands.curate import run_stats
+
+    return run_stats(feedback=feedback, format=format, kb=kb or (), output=output)
+
+
+def _option(name: str, metavar: str, help: str) -> Any:
+    return typer.Option(name, metavar=metavar, help=help, show_default=False)
+
+
+@kb_app.command(
     "new",
     cls=PlainCommand,
     epilog=examples(
-        "troubleshoot kb new torch/my-slug",
-        "troubleshoot kb new mylib/my-slug --kb my-kb",
+        "troubleshoot kb new --report error.txt",
+        "troubleshoot kb new --url https://github.com/huggingface/transformers/issues/37103",
+        "troubleshoot kb new mylib/my-slug --kb my-kb --cause dtype-mismatch/fp32-island --yes",
+        after="At a terminal, what is not given is asked for; elsewhere, and with --yes, suggestions are taken.",
     ),
 )
 def kb_new(
-    issue: Annotated[str, typer.Argument(metavar="ID", help="package/slug of the new entry.")],
-    kb: Annotated[str | None, typer.Option("--kb", metavar="DIR", help="The folder of entries to add to.", show_default=False)] = None,
-    cause: Annotated[str | None, typer.Option("--cause", metavar="CODE", help="Its cause.", show_default=False)] = None,
-    message: Annotated[
-        str | None, typer.Option("--message", metavar="TEXT", help="The error message to recognise it by.", show_default=False)
-    ] = None,
+    issue: Annotated[str | None, typer.Argument(metavar="[ID]", help="package/slug of the new entry.")] = None,
+    kb: Annotated[str | None, _option("--kb", "DIR", "The folder of entries to add to.")] = None,
+    report: Annotated[str | None, _option("--report", "FILE", "Start from a pasted report; - is standard input.")] = None,
+    url: Annotated[str | None, _option("--url", "URL", "Cite this; a GitHub issue or pull request is read as well.")] = None,
+    title: Annotated[str | None, _option("--title", "TEXT", "The cause in one line.")] = None,
+    cause: Annotated[str | None, _option("--cause", "CODE", "Its cause.")] = None,
+    message: Annotated[str | None, _option("--message", "TEXT", "The error message to recognise it by.")] = None,
+    refines: Annotated[str | None, _option("--refines", "ID", "The more general entry.")] = None,
+    package: Annotated[str | None, _option("--package", "P", "The package whose releases show it.")] = None,
+    introduced: Annotated[str | None, _option("--introduced", "V", "The first release that shows it.")] = None,
+    fixed: Annotated[str | None, _option("--fixed", "V", "The first release that does not show it any more.")] = None,
+    offline: Annotated[bool, typer.Option("--offline", help="Open no address; --url is only cited.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing: take what is suggested.")] = False,
 ) -> int:
-    """Start a new entry: write a file to fill in."""
-    from troubleshoot.commands.kb import run_new
+    """Start a new entry: write a file to fill in, from a report, an upstream address, or nothing but an id."""
+    from troubleshoot.commands.new_entry import Given, run_new
 
-    return run_new(issue, kb=kb, cause=cause, message=message)
+    given = Given(issue, report, url, title, cause, message, refines, package, introduced, fixed)
+    return run_new(given, kb=kb, offline=offline, yes=yes)
 
 
 @kb_app.command(

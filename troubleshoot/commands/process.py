@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
@@ -119,6 +120,24 @@ def say(text: str) -> None:
         text = text.translate(_PLAIN)
     stream.write(text.encode(encoding, "backslashreplace").decode(encoding, "replace"))
     stream.flush()
+
+
+@contextmanager
+def progress(what: str) -> Iterator[Callable[[str], None]]:
+    """Show what a long command is at, on one line of stderr and only in a terminal."""
+    live = sys.stderr.isatty()
+
+    def say(name: str) -> None:
+        if live:
+            line = f"{what} {name}"
+            sys.stderr.write(f"\r\x1b[K{line[: max(1, width(None) - 1)]}")
+            sys.stderr.flush()
+
+    try:
+        yield say
+    finally:
+        if live:
+            sys.stderr.write("\r\x1b[K")
 
 
 def use_color(choice: str, output: str | None) -> bool:

@@ -1,7 +1,28 @@
-"""Tools for those who write entries: lint, score, new."""
+"""Tools for those who write entries: lint, score, stats, new, why, gaps, stale. Each is imported when it is first used."""
 
-from troubleshoot.curation.checks import lint
-from troubleshoot.curation.scoring import score
-from troubleshoot.curation.skeleton import new_entry
+from typing import TYPE_CHECKING
 
-__all__ = ["lint", "new_entry", "score"]
+from troubleshoot.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from troubleshoot.curation.aging import stale
+    from troubleshoot.curation.checks import lint
+    from troubleshoot.curation.clusters import gaps
+    from troubleshoot.curation.counts import stats
+    from troubleshoot.curation.reasons import why
+    from troubleshoot.curation.scoring import score
+    from troubleshoot.curation.skeleton import new_entry
+
+_HOMES = {
+    "gaps": "clusters",
+    "lint": "checks",
+    "new_entry": "skeleton",
+    "score": "scoring",
+    "stale": "aging",
+    "stats": "counts",
+    "why": "reasons",
+}
+
+__all__ = ["gaps", "lint", "new_entry", "score", "stale", "stats", "why"]
+
+__getattr__ = lazy_names(__name__, _HOMES)

@@ -93,7 +93,8 @@ def load_cases(folder: Path) -> list[tuple[str, dict[str, Any], str]]:
 def score(folder: Path | str, *, kb: KnowledgeBase | None = None, progress: Callable[[str], None] | None = None) -> dict[str, Any]:
     """Diagnose every labelled report and return the measures, with the misses by id.
 
-    ``fair_top1``, ``fair_top3``: the first cause (one of the first three) is the label's or among ``also``. ``fix_top1``: the first fix
+    ``fair_top1``, ``fair_top3``: the first cause (one of the first three) is the label's or among ``also``. ``strict_top1`` (the same as
+    ``exact_top1``, its former name): the first cause is the label's own. ``fix_top1``: the first fix
     not known to misfit has a kind in the label's, kinds that say little (other, config-change, upgrade) not counting, over the labels
     that have another kind; ``fix_at_2``: one of the first two has. ``false_alarms``: share of negatives answered other than unknown.
     ``brier``: mean squared error of the stated probability of the first cause, abstentions counting as 0.
@@ -110,6 +111,7 @@ def measures(scored: list[Scored]) -> dict[str, Any]:
     """Return the measures of scored reports."""
     positives = [one for one in scored if one.positive]
     negatives = [one for one in scored if not one.positive]
+    strict = _share([bool(one.causes) and one.causes[0] == one.label["cause"] for one in positives])
     telling = [one for one in positives if set(one.label.get("fix") or ()) - _VAGUE]
     return {
         "cases": len(scored),
@@ -117,7 +119,8 @@ def measures(scored: list[Scored]) -> dict[str, Any]:
         "negatives": len(negatives),
         "fair_top1": _share([one.right for one in positives]),
         "fair_top3": _share([bool(one.accepted & set(one.causes[:3])) for one in positives]),
-        "exact_top1": _share([bool(one.causes) and one.causes[0] == one.label["cause"] for one in positives]),
+        "strict_top1": strict,
+        "exact_top1": strict,
         "fix_top1": _share([bool(one.fixes) and one.fixes[0] in set(one.label["fix"]) - _VAGUE for one in telling]),
         "fix_at_2": _share([bool(set(one.fixes[:2]) & set(one.label.get("fix") or ())) for one in positives]),
         "false_alarms": _share([one.diagnosis.verdict != "unknown" for one in negatives]),

@@ -9,7 +9,7 @@ from troubleshoot.environment import dtype_rules, gpus
 from troubleshoot.environment.dtype_support import support
 from troubleshoot.environment.model import Accelerator
 
-_COLUMNS = (
+COLUMNS = (
     ("float16", "matmul"),
     ("float16", "convolution"),
     ("bfloat16", "matmul"),
@@ -47,14 +47,15 @@ def page() -> str:
 def _overview() -> Iterator[str]:
     yield "## Overview"
     yield ""
-    yield "| device | " + " | ".join(f"{dtype.replace('_e2m1fn_x2', '')} {operation}" for dtype, operation in _COLUMNS) + " |"
-    yield "|---" * (len(_COLUMNS) + 1) + "|"
-    for label, device in _devices():
-        states = (support(device, dtype, operation).state for dtype, operation in _COLUMNS)
+    yield "| device | " + " | ".join(f"{dtype.replace('_e2m1fn_x2', '')} {operation}" for dtype, operation in COLUMNS) + " |"
+    yield "|---" * (len(COLUMNS) + 1) + "|"
+    for label, device in devices():
+        states = (support(device, dtype, operation).state for dtype, operation in COLUMNS)
         yield f"| {label} | " + " | ".join("?" if state == "unknown" else state for state in states) + " |"
 
 
-def _devices() -> Iterator[tuple[str, Accelerator | str]]:
+def devices() -> Iterator[tuple[str, Accelerator | str]]:
+    """Yield every generation of the tables as (label in Markdown, a device that stands for it), and the CPU."""
     for kind, capability, architecture, names in gpus.GENERATIONS:
         examples = ", ".join(name for name, _ in names[:3])
         where = f"{capability[0]}.{capability[1]} {architecture}" if capability else f"{kind} {architecture}"

@@ -336,6 +336,11 @@ def _template(entry: Entry, text: str) -> MessageTemplate | None:
     return None
 
 
+def hold_places(entry: Entry, context: Context) -> tuple[Outcome, Outcome]:
+    """Look for an entry's frames and models, whether or not its message is there."""
+    return _frames(entry.signature.frames, context.failure), _model(entry.models, context)
+
+
 def _frames(patterns: tuple[FramePattern, ...], failure: FailureFacts | None) -> Outcome:
     """Look for the patterns in call order; others may lie between."""
     if not patterns or failure is None or not failure.frames:

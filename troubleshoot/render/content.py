@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from troubleshoot.addresses import entry_address
 from troubleshoot.render.document import Block, Code, Document, Point, Prose, Quote, Section, Step
 from troubleshoot.render.facts import accelerators_line, environment_line, half_precision
 from troubleshoot.render.words import Words
@@ -53,6 +54,9 @@ def _document(
     sections.append(Section(words("Seen"), _seen(diagnosis, one, words)))
     if one.verify:
         sections.append(Section(words("Check"), (Code(one.verify, "sh"),)))
+    page = entry_address(one.issue, words.language)
+    if page is not None:
+        sections.append(Section(words("Page"), (Prose(page),)))
     if lead:
         sections.append(Section(words("Ask"), ask(diagnosis.questions, words)))
         same = tuple(other for other in rest if other.failure == one.failure)

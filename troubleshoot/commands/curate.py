@@ -1,0 +1,115 @@
+"""``troubleshoot kb why``, ``gaps``, ``stale`` and ``stats``: what those who write entries ask the knowledge base."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from troubleshoot.commands import process
+from troubleshoot.commands.diagnose import load, pairs, read_source
+from troubleshoot.errors import InputError
+
+
+def run_why(
+    report: str,
+    issue: str,
+    *,
+    format: str,
+    kb: Sequence[str],
+    answers: Sequence[str],
+    gpu: str | None,
+    have: Sequence[str],
+    output: str | None,
+) -> int:
+    """Explain an entry's place in the diagnosis of a report. Return 0 where it comes first, else 1."""
+    process.check_format(format, ("text", "json"))
+    known = pairs("--answer", answers, "package.apex=absent")
+    versions = pairs("--have", have, "transformers=4.50.1", bare="")
+    from troubleshoot.curation import why
+
+    result = why(read_source(report), issue.strip(), kb=load(kb), answers=known or None, gpu=gpu, have=versions or None)
+    if format == "json":
+        process.write(json.dumps(result.to_dict(), ensure_ascii=False, indent=2) + "\n", output)
+    else:
+        from troubleshoot.curation.text import why_text
+
+        process.write(why_text(result), output)
+    return 0 if result.outcome == "first" else 1
+
+
+def run_gaps(paths: Sequence[str], *, format: str, kb: Sequence[str], output: str | None) -> int:
+    """Cluster the reports that have no diagnosis. Return 0 where there is none, else 1."""
+    process.check_format(format, ("text", "json"))
+    from troubleshoot.curation import gaps
+
+    with process.progress("reading") as say:
+        result = gaps(paths, kb=load(kb), progress=say)
+    if format == "json":
+        process.write(json.dumps(result.to_dict(), ensure_ascii=False, indent=2) + "\n", output)
+    else:
+        from troubleshoot.curation.text import gaps_text
+
+        process.write(gaps_text(result), output)
+    return 1 if result.gaps else 0
+
+
+def run_stale(*, months: str, offline: bool, format: str, kb: Sequence[str], output: str | None) -> int:
+    """List the entries that need another look. Return 0 where there is none, else 1."""
+    process.check_format(format, ("text", "json"))
+    if not months.isdecimal() or not 1 <= int(months) <= 1200:
+        raise InputError(f"--months {months}: give a number of months, 1 or more")
+    from troubleshoot.curation import stale
+
+    with process.progress("asking the package index for") as say:
+        result = stale(load(kb), months=int(months), offline=offline, say=say)
+    if format == "json":
+        found = [{"issue": one.issue, "kind": one.kind, "text": one.text} for one in result.found]
+        data = {"schema": 1, "found": found, "unasked": list(result.unasked)}
+        process.write(json.dumps(data, ensure_ascii=False, indent=2) + "\n", output)
+    else:
+        from troubleshoot.curation.text import stale_text
+
+        process.write(stale_text(result), output)
+    return 1 if result.found else 0
+
+
+def run_stats(*, feedback: str | None, format: str, kb: Sequence[str], output: str | None) -> int:
+    """Print the counts, and with ``feedback`` what users said of the fixes."""
+    process.check_format(format, ("text", "json"))
+    from troubleshoot.curation import stats
+
+    result = stats(load(kb))
+    said = _feedback(Path(feedback)) if feedback else None
+    if format == "json":
+        data = result.to_dict()
+        if said is not None:
+            data["feedback"] = said
+        process.write(json.dumps(data, ensure_ascii=False, indent=2) + "\n", output)
+        return 0
+    from troubleshoot.curation.text import stats_text
+
+    text = stats_text(result)
+    if said is not None:
+        text += "\nfeedback\n" + ("".join(f"  {_row(one)}\n" for one in said) or "  none yet\n")
+    process.write(text, output)
+    return 0
+
+
+def _feedback(path: Path) -> list[dict[str, Any]]:
+    """Return what the server's feedback file says: ``{"issue", "fix", "worked", "failed"}`` for every issue and fix."""
+    if not path.is_file():
+        raise InputError(f"--feedback {path}: no such file. It is the one that `troubleshoot serve --feedback FILE` writes")
+    from importlib import import_module
+
+    try:
+        counts = import_module("troubleshoot.serve.feedback").counts
+    except ImportError as error:
+        raise InputError(f"--feedback reads what the server of troubleshoot writes, and this installation has none ({error})") from error
+    return list(counts(path))
+
+
+def _row(said: Mapping[str, Any]) -> str:
+    about = f"{said['issue']} {said['fix']}" if said["fix"] else str(said["issue"])
+    return f"{about}: worked {said['worked']}, failed {said['failed']}"
