@@ -29,6 +29,8 @@ LAYERS = [
     {"curation"},
     {"auditing", "watching"},
     {"render"},
+    {"batch", "scanning"},
+    {"fleets"},
     {"handlers"},
     {"commands"},
     {"cli"},

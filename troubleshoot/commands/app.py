@@ -260,3 +260,11 @@ def verify(
 
 
 app.command(cls=PlainCommand, epilog=examples(*audit.EXAMPLES, after=audit.AFTER))(audit.audit)
+
+
+def add_rest() -> None:
+    """Add the commands whose arguments stand in modules of their own, which the other commands need not import."""
+    from troubleshoot.commands import scan
+
+    if not any(info.callback is scan.scan for info in app.registered_commands):
+        app.command(cls=PlainCommand, epilog=examples(*scan.EXAMPLES, after=scan.AFTER))(scan.scan)
