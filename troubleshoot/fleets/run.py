@@ -141,7 +141,7 @@ def _on_ray(todo: list[Block], out: str, column: str, overlays: tuple[str, ...],
         given["paths"], given["sizes"] = tuple(given["paths"]), tuple(given["sizes"])
         return {"rows": do_block(Block(**given), out, column, overlays)}
 
-    # One block a task, done again as often as it takes: a node that dies takes nothing with it but time.
-    dataset = ray.data.from_items(items, override_num_blocks=min(len(items), _MOST_TASKS)).map(do, num_cpus=1, max_retries=-1)
+    # One block a task: Ray does it again where its node died, and its file then replaces what there was.
+    dataset = ray.data.from_items(items, override_num_blocks=min(len(items), _MOST_TASKS)).map(do, num_cpus=1)
     for row in dataset.iter_rows():
         yield int(row["rows"])
