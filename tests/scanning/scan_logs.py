@@ -29,11 +29,15 @@ def healthy(count: int, seed: int = 0, first_step: int = 0) -> bytes:
     for step in range(first_step, first_step + count):
         kind = step % 4
         if kind == 0:
-            lines.append(f"2026-11-20 12:00:{step % 60:02d},{rng.randrange(1000):03d} INFO step {step} loss {rng.random():.4f} lr {rng.random():.3e}")
+            lines.append(
+                f"2026-11-20 12:00:{step % 60:02d},{rng.randrange(1000):03d} INFO step {step} loss {rng.random():.4f} lr {rng.random():.3e}"
+            )
         elif kind == 1:
             lines.append(f"{{'loss': {rng.random():.4f}, 'grad_norm': {rng.random():.3f}, 'epoch': {step / 1000:.2f}}}")
         elif kind == 2:
-            lines.append(f" {step % 100}%|███▏      | {step}/40000 [00:{step % 60:02d}<01:17,  3.92it/s]\r {step % 100}%|███▎      | {step}/40000")
+            lines.append(
+                f" {step % 100}%|███▏      | {step}/40000 [00:{step % 60:02d}<01:17,  3.92it/s]\r {step % 100}%|███▎      | {step}/40000"
+            )
         else:
             lines.append(f"DEBUG worker {step % 16} fetched /data/info/nanogpt/infer-{step % 1024:05d}.tar in {rng.random():.2f} ms")
     return "".join(line + "\n" for line in lines).encode()
@@ -49,7 +53,10 @@ def interleaved(ranks: int, seed: int = 1, noise: int = 2) -> bytes:
         out.append(f"[rank{rank}]: {waiting[rank].pop(0)}")
         if not waiting[rank]:
             del waiting[rank]
-        out += [f"[rank{ranks + rng.randrange(4)}]: step {rng.randrange(900)} loss {rng.random():.4f}\n" for _ in range(rng.randrange(noise + 1))]
+        out += [
+            f"[rank{ranks + rng.randrange(4)}]: step {rng.randrange(900)} loss {rng.random():.4f}\n"
+            for _ in range(rng.randrange(noise + 1))
+        ]
     return "".join(out).encode()
 
 
@@ -59,5 +66,14 @@ def long_log(incidents: int, gap: int = 400, seed: int = 2) -> bytes:
     parts = []
     for number in range(incidents):
         parts.append(healthy(gap, seed + number, number * gap))
-        parts.append(rng.choice((FRAMES.encode(), interleaved(6, number), b"".join(b"step %d loss nan grad_norm nan\n" % (n + number) for n in range(9)), LINEAR)))
+        parts.append(
+            rng.choice(
+                (
+                    FRAMES.encode(),
+                    interleaved(6, number),
+                    b"".join(b"step %d loss nan grad_norm nan\n" % (n + number) for n in range(9)),
+                    LINEAR,
+                )
+            )
+        )
     return b"".join(parts) + healthy(gap, seed)

@@ -33,7 +33,7 @@ def rows_of(data: bytes) -> dict[str, tuple[int, int]]:
 
 @pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.name)
 def test_what_the_reader_finds_a_scan_finds(path: Path) -> None:
-    """Every recorded format, every example of the knowledge base: the same failures, counts and lines, though most of a log is not parsed."""
+    """Every recorded format, every example of the knowledge base: the same failures, counts and lines, though little is parsed."""
     data = path.read_bytes()
     expected = {one.fingerprint: (one.count, one.line) for one in read_report(data).failures}
     assert rows_of(data) == expected
@@ -63,7 +63,9 @@ def test_templates_have_anchors() -> None:
     assert len(without) <= total // 10
 
 
-@pytest.mark.parametrize("issue", ["numerics/nan-loss", "numerics/skipped-steps", "numerics/loss-scale-exhausted", "numerics/fp16-overflow"])
+@pytest.mark.parametrize(
+    "issue", ["numerics/nan-loss", "numerics/skipped-steps", "numerics/loss-scale-exhausted", "numerics/fp16-overflow"]
+)
 def test_symptoms_of_numbers_are_looked_for(issue: str) -> None:
     """Each of these entries has phrases that logs print, and their words are among the anchors."""
     phrases = [text for kind, text, owners in BASE.index.patterns if kind == "p" and issue in owners and is_log_symptom(text)]
@@ -77,7 +79,8 @@ def test_a_new_entry_is_found_without_a_change_here(tmp_path: Path) -> None:
     entry = tmp_path / "acme" / "quux.yaml"
     entry.parent.mkdir()
     entry.write_text(
-        "schema: 1\nid: acme/quux\ntitle: The quux wants float32\nstatus: stable\nkind: issue\nimpact: error\ncause: dtype-mismatch/input-vs-weight\n"
+        "schema: 1\nid: acme/quux\ntitle: The quux wants float32\nstatus: stable\nkind: issue\nimpact: error\n"
+        "cause: dtype-mismatch/input-vs-weight\n"
         "signature: {message: [{template: 'the quux of this frobnicator refuses {found:dtype}'}]}\n"
         "explanation: It computes in float32.\nfixes:\n  - {id: cast, kind: cast-inputs, title: Cast it, applicability: safe, "
         "action: {edit: 'x = x.float()'}, reason: One dtype.}\nevidence: {}\nreferences: []\n",

@@ -55,7 +55,8 @@ SHORTEST = 10
 _NUMERIC = ("overflow", "underflow", "loss_scale", "gradient_overflow")
 _NUMBERS = ("nan", "nans", "inf", "infs", "infinite", "infinity")
 _SHORT = ("nan", "inf")
-_LEFT = (" ", "=", ":", "(", "[", "'", '"', "\t", "/")
+#: What stands before one; an m ends a colour code.
+_LEFT = (" ", "=", ":", "(", "[", "'", '"', "\t", "/", "m")
 
 
 @dataclass(frozen=True)

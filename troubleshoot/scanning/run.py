@@ -182,12 +182,12 @@ class _Run:
         whole = unit.stop is not None and unit.size == self.unit
         if self.state is not None and not whole:
             before = Tally.from_state(tally.to_state())
-            self.state.note(unit.path, done, before, found)
+            self.state.note(unit.path, unit.stop, done, before, found)
         tally.add(found, unit.path)
         if whole:
             known[unit.path] = (unit.start + unit.size, tally)
             if self.state is not None:
-                self.state.note(unit.path, unit.start + unit.size, tally, None)
+                self.state.note(unit.path, unit.stop, unit.start + unit.size, tally, None)
         self.tallies[unit.path] = tally
         if self.jobs > 1 and self.progress is not None:
             self._done += found.bytes

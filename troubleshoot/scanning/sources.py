@@ -100,7 +100,7 @@ def opened(raw: BinaryIO, name: str) -> BinaryIO:
     elif head.startswith(_ZSTD):
         file = _zstd(file, name)
     if head.startswith(_COMPRESSED):
-        file = io.BufferedReader(file, BLOCK)
+        file = io.BufferedReader(cast("Any", _Unpacked(file)), BLOCK)
     sample = file.peek(_SAMPLE)[:_SAMPLE]
     encoding = wide_encoding(sample)
     if encoding:
@@ -119,6 +119,31 @@ def _zstd(file: Any, name: str) -> Any:
     except ImportError:
         raise InputError(f"{name} is compressed with zstd, which needs: pip install 'troubleshoot[scan]'") from None
     return zstd.ZstdFile(file)
+
+
+class _Unpacked(io.RawIOBase):
+    """A decompressed file whose end may be missing, because it is still being written or was cut: what could be read counts."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        try:
+            data = self._file.read1(len(buffer))
+        except OSError as error:
+            # A broken stream has no number, a broken disk has one.
+            if error.errno is not None:
+                raise
+            return 0
+        except Exception as error:
+            if isinstance(error, MemoryError):
+                raise
+            return 0
+        buffer[: len(data)] = data
+        return len(data)
 
 
 class _Transcoded(io.RawIOBase):
@@ -144,10 +169,11 @@ class _Transcoded(io.RawIOBase):
         return size
 
 
-def blocks(file: BinaryIO, limit: int | None = None, size: int = BLOCK) -> Iterator[tuple[bytearray, int]]:
-    """Yield (buffer, end) with ``buffer[:end]`` ending with a line; the buffer is used again. A last line gets its end.
+def blocks(file: BinaryIO, limit: int | None = None, size: int = BLOCK, last: bool = True) -> Iterator[tuple[bytearray, int]]:
+    """Yield (buffer, end) with ``buffer[:end]`` ending with a line; the buffer is used again.
 
-    ``limit``: read no more bytes than this. A line longer than the buffer is handed out in parts.
+    ``limit``: read no more bytes than this. ``last``: what ends there is the log, so that its last line gets its end. A line longer than
+    the buffer is handed out in parts.
     """
     buffer = bytearray(size + 1)
     carry = 0
@@ -155,12 +181,12 @@ def blocks(file: BinaryIO, limit: int | None = None, size: int = BLOCK) -> Itera
     while True:
         with memoryview(buffer) as view:
             room = size - carry if left is None else min(size - carry, left)
-            count = _read_into(file, view[carry : carry + room]) if room else 0
+            count = (cast("Any", file).readinto(view[carry : carry + room]) or 0) if room else 0
         if left is not None:
             left -= count
         if not count:
             if carry:
-                if limit is None:
+                if last:
                     buffer[carry : carry + 1] = b"\n"
                     carry += 1
                 yield buffer, carry
@@ -175,13 +201,3 @@ def blocks(file: BinaryIO, limit: int | None = None, size: int = BLOCK) -> Itera
         yield buffer, cut
         carry = filled - cut
         buffer[:carry] = buffer[cut:filled]
-
-
-def _read_into(file: BinaryIO, view: memoryview) -> int:
-    try:
-        return cast("Any", file).readinto(view) or 0
-    except (EOFError, OSError) as error:
-        # A compressed file that is still being written, or was cut, ends early: what could be read counts.
-        if isinstance(error, OSError) and error.errno is not None:
-            raise
-        return 0

@@ -54,14 +54,13 @@ class State:
             rest = None
         return entry["done"], Tally.from_state(entry["tally"]), rest
 
-    def note(self, file: str, done: int, tally: Tally, rest: Tally | None) -> None:
-        """Note how far a file was read; call :meth:`save` to keep it."""
+    def note(self, file: str, size: int | None, done: int, tally: Tally, rest: Tally | None) -> None:
+        """Note that ``size`` bytes of a file (None: all of it) were read, ``done`` of them in whole units; :meth:`save` keeps it."""
         if file == "-":
             return
         status = Path(file).stat()
         # The file may have grown meanwhile: its size is what was read of it.
-        size = done + rest.bytes if rest is not None and done else status.st_size
-        size = min(size, status.st_size)
+        size = status.st_size if size is None else size
         self._files[_name(file)] = {
             "size": size,
             "mtime": status.st_mtime_ns,

@@ -86,20 +86,25 @@ def _read_part(raw: BinaryIO, one: Unit, finder: Finder, anchors: Sequence[Ancho
     start = line_start(raw, one.start)
     stop = line_start(raw, one.stop) if one.stop < size else size
     lead = line_start(raw, max(0, start - OVERLAP))
-    stretch = Stretch(finder, anchors, examiner, lead=start - lead, until=stop - lead)
+    last = stop == size
+    stretch = Stretch(finder, anchors, examiner, lead=start - lead, until=None if last else stop - lead)
     raw.seek(lead)
-    for block, end in blocks(raw, stop - lead):
+    for block, end in blocks(raw, stop - lead, last=last):
         stretch.feed(block, end)
         if progress:
             progress(end)
     # A failure that began before the border is read to its end.
     beyond = 0
-    for block, end in blocks(raw, OVERLAP, _SMALL):
-        if not stretch.busy or beyond >= OVERLAP:
+    while stretch.busy and beyond < OVERLAP and not last:
+        for block, end in blocks(raw, _SMALL, _SMALL, last=False):
+            stretch.feed(block, end)
+            beyond += end
             break
-        stretch.feed(block, end)
-        beyond += end
-    return stretch.close_tally()
+        else:
+            break
+    tally = stretch.close_tally()
+    tally.bytes = stop - start
+    return tally
 
 
 def line_start(file: BinaryIO, at: int) -> int:
