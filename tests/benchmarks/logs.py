@@ -30,13 +30,19 @@ def lines(rng: random.Random) -> list[bytes]:
                 f"loss {rng.random() * 3:.4f} grad_norm {rng.random():.4f} lr {rng.random() * 1e-4:.3e} tok/s {rng.randrange(10_000, 20_000)}\n"
             )
         elif kind < 7:
-            made.append(f"{{'loss': {rng.random():.4f}, 'grad_norm': {rng.random():.3f}, 'learning_rate': {rng.random():.3e}, 'step': %d}}\n")
+            made.append(
+                f"{{'loss': {rng.random():.4f}, 'grad_norm': {rng.random():.3f}, 'learning_rate': {rng.random():.3e}, 'step': %d}}\n"
+            )
         elif kind == 7:
             made.append(f" {number % 100}%%|███▏      | %d/400000 [00:{number % 60:02d}<01:17,  {rng.random() * 9:.2f}it/s]\n")
         elif kind == 8:
-            made.append(f"DEBUG dataloader worker {number % 16} batch %d in {rng.random() * 9:.2f} ms /data/{rng.getrandbits(64):016x}.tar\n")
+            made.append(
+                f"DEBUG dataloader worker {number % 16} batch %d in {rng.random() * 9:.2f} ms /data/{rng.getrandbits(64):016x}.tar\n"
+            )
         else:
-            made.append(f'{{"time": {1.7e9 + number}, "rank": {number % 8}, "step": %d, "loss": {rng.random():.5f}, "mem_gb": {rng.random() * 80:.1f}}}\n')
+            made.append(
+                f'{{"time": {1.7e9 + number}, "rank": {number % 8}, "step": %d, "loss": {rng.random():.5f}, "mem_gb": {rng.random() * 80:.1f}}}\n'
+            )
     return [line.encode() for line in made]
 
 

@@ -77,6 +77,8 @@ def ratio(one: Figures, other: Figures) -> float:
 def cpu_of(command: Sequence[str], *, shell: bool = False) -> float:
     """Return the processor seconds of a command and its children: what counts on one core, and does not count the neighbours."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(command if not shell else " ".join(command), shell=shell, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+    subprocess.run(
+        command if not shell else " ".join(command), shell=shell, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False
+    )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime

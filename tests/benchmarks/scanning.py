@@ -65,7 +65,10 @@ def _one_log(section: Section, name: str, log: Path, anchors: Path, runs: int) -
     for what, found in seconds.items():
         one = Figures(tuple(found))
         section.add(
-            f"{what} ({name})", f"{one.text()}, {size / one.median / 2**20:,.0f} MiB/s", f"{ratio(base, one):.2f} × grep", budgets.get(what, "")
+            f"{what} ({name})",
+            f"{one.text()}, {size / one.median / 2**20:,.0f} MiB/s",
+            f"{ratio(base, one):.2f} × grep",
+            budgets.get(what, ""),
         )
 
 
