@@ -117,7 +117,14 @@ def _texts(table: pa.Table, column: str) -> list[str | bytes]:
     if column not in table.column_names:
         raise InputError(f"there is no column {column!r}; there are {', '.join(table.column_names) or 'none'}")
     kind = table.schema.field(column).type
-    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind)):
+    # A frame without rows, or with nothing in them, has no type.
+    if not (
+        pa.types.is_null(kind)
+        or pa.types.is_string(kind)
+        or pa.types.is_large_string(kind)
+        or pa.types.is_binary(kind)
+        or pa.types.is_large_binary(kind)
+    ):
         raise InputError(f"column {column!r} is of type {kind}: give text or bytes")
     return [one if one is not None else "" for one in table.column(column).to_pylist()]
 

@@ -1,4 +1,4 @@
-"""How a diagnosis grows with the knowledge base: synthetic bases of 300 to 10,000 plausible entries, for reports that match and that do not."""
+"""How a diagnosis grows with the knowledge base: synthetic bases of 300 to 10,000 plausible entries, reports that match and that do not."""
 
 from __future__ import annotations
 
@@ -53,7 +53,8 @@ def drawn(curve: Curve) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="system-ui, sans-serif" font-size="12">',
         f'<rect width="{width}" height="{height}" fill="white"/>',
         f'<path d="M{left} 20V{height - bottom}H{width - 140}" fill="none" stroke="#555"/>',
-        f'<text x="{left}" y="14">milliseconds per report of 4 KB</text><text x="{width - 140}" y="{height - 8}" text-anchor="end">entries</text>',
+        f'<text x="{left}" y="14">milliseconds per report of 4 KB</text>',
+        f'<text x="{width - 140}" y="{height - 8}" text-anchor="end">entries</text>',
     ]
     for size in sizes:
         out.append(f'<text x="{x(size):.0f}" y="{height - bottom + 16}" text-anchor="middle">{size:,}</text>')

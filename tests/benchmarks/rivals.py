@@ -1,7 +1,7 @@
 """Tools that do a similar job, each in an environment of its own, on the same failures: how long the process takes and what it answers.
 
-``python tests/benchmarks/rivals.py FOLDER`` installs them there (once) and prints. What cannot be installed is left out and named. Tools that read
-reports get the report; those that only explain a running program get a program that raises the same message.
+``python tests/benchmarks/rivals.py FOLDER`` installs them there (once) and prints. What cannot be installed is left out and named.
+Tools that read reports get the report; those that only explain a running program get a program that raises the same message.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Rival:
 
 
 RIVALS = (
-    Rival("whyfail", lambda folder, report, program: [str(folder / "whyfail"), "run", "--no-color", str(folder / "python"), str(program)], True),
+    Rival("whyfail", lambda folder, report, program: [str(folder / "whyfail"), "run", "--no-color", "python", str(program)], True),
     Rival("bug-autopsy", lambda folder, report, program: [str(folder / "autopsy"), "--no-color", "--file", str(report)]),
     Rival("error-translator-cli-v2", lambda folder, report, program: [str(folder / "explain-error"), report.read_text(encoding="utf-8")]),
     Rival("friendly-traceback", lambda folder, report, program: [str(folder / "python"), "-c", _FRIENDLY, str(program)], True),

@@ -1,7 +1,7 @@
 """Measure everything and write ``docs/benchmarks.md``: ``python tests/benchmarks/run.py [--short] [--rivals FOLDER] [--only PART]``.
 
-The complete run takes about an hour on two cores and wants an idle machine; ``--short`` a few minutes, on smaller logs, with fewer runs, and writes
-nothing unless ``--output`` is given. Nothing is asserted here: what CI holds are the costs that can be counted (``test_costs.py``).
+The complete run takes about an hour on two cores and wants an idle machine; ``--short`` a few minutes, on smaller logs, with fewer runs,
+and writes nothing unless ``--output`` is given. Nothing is asserted here: CI holds the costs that can be counted (``test_costs.py``).
 """
 
 from __future__ import annotations
@@ -156,8 +156,8 @@ def page(sections: list[Section], seconds: float, short: bool) -> str:
     out = [
         "# Benchmarks",
         "",
-        "Written by `python tests/benchmarks/run.py`; not edited by hand. Figures are medians ± half of the middle half of the runs; what is compared"
-        " was run in turn, and ratios are medians of the ratios, pair by pair.",
+        "Written by `python tests/benchmarks/run.py`; not edited by hand. Figures are medians ± half of the middle half of the runs;"
+        " what is compared was run in turn, and ratios are medians of the ratios, pair by pair.",
         "",
         *(f"- {line}" for line in machine()),
         f"- one run of {seconds / 60:.0f} minutes" + (", in the short form: few runs, small logs" if short else ""),

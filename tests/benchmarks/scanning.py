@@ -1,6 +1,6 @@
 """``scan`` beside grep and ripgrep on one core, with the same anchors; and a log of 10 GB in bounded memory.
 
-``python tests/benchmarks/scanning.py [--mib 1024] [--runs 5] [--stream 10e9]``. Processor time is compared, as both read from the page cache.
+``python tests/benchmarks/scanning.py [--mib 1024] [--runs 5] [--stream 10e9]``. Processor time is compared: both read the page cache.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from scan_logs import FRAMES, healthy, interleaved
+from scan_logs import FRAMES, ROOT, healthy, interleaved
 
 
 def run(*arguments: str, given: bytes | None = None) -> subprocess.CompletedProcess[bytes]:
@@ -122,3 +122,24 @@ def test_the_other_commands_do_not_import_it() -> None:
     )
     out = subprocess.run([sys.executable, "-c", code, str(example)], capture_output=True, text=True, check=False).stdout
     assert out.rstrip().endswith("MODULES []")
+
+
+@pytest.mark.slow
+def test_memory_does_not_grow_with_the_log() -> None:
+    """Ten times the log through a pipe takes the same memory."""
+    peaks = []
+    for size in ("5e7", "5e8"):
+        maker = subprocess.Popen([sys.executable, str(ROOT / "tests" / "benchmarks" / "logs.py"), size], stdout=subprocess.PIPE)
+        code = (
+            "import resource, sys\nfrom troubleshoot.cli import main\n"
+            "try: main()\nfinally: sys.stderr.write(str(resource.getrusage(0).ru_maxrss))"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", code, "scan", "-", "-f", "jsonl"], stdin=maker.stdout, capture_output=True, text=True, check=False
+        )
+        assert maker.wait() == 0
+        summary = json.loads(done.stdout.splitlines()[-1])
+        assert summary["bytes"] >= float(size)
+        assert summary["problems"] == 6
+        peaks.append(int(done.stderr))
+    assert peaks[1] < 1.25 * peaks[0]
