@@ -1,4 +1,4 @@
-"""Costs that are counted, not timed, so that they are the same on every machine: ``python tests/benchmarks/counts.py`` writes ``counts.json``.
+"""Costs that are counted, not timed, and so the same on every machine: ``python tests/benchmarks/counts.py`` writes ``counts.json``.
 
 Counted are calls of the package's own functions and the peak of what Python allocates, for fixed reports and a fixed log. Comprehensions
 and generators are left out, which newer interpreters inline.

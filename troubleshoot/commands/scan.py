@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -141,8 +142,6 @@ def _environment(choice: str) -> Environment | None:
         from troubleshoot.environment.local import local_environment
 
         return local_environment(accelerators=True)
-    from pathlib import Path
-
     from troubleshoot.environment.exchange import load_environment
 
     return load_environment(Path(choice))
@@ -244,6 +243,9 @@ def _follow(paths: list[str], options: Options, format: str, *, redact: bool, co
 
     if "-" in paths and len(paths) > 1:
         raise InputError("--follow takes files, or standard input alone")
+    for path in paths:
+        if path != "-" and not Path(path).exists():
+            process.complain(f"{path} is not there yet; waiting for it")
     reader = Reader(options)
     followers = {path: Follower(path, reader, tell) for path in paths}
     started = time.monotonic()

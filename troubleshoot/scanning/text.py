@@ -107,4 +107,5 @@ def progress_line(done: int, total: int, problems: int, seconds: float, width: i
     share = f"{done / total:4.0%} of {size(total)}" if total else size(done)
     speed = size(done / seconds) if seconds > 0 else "-"
     left = f", {max(0.0, (total - done) / (done / seconds)):.0f} s left" if total and done and seconds > 1 else ""
-    return pad(clip(f"{share}, {speed}/s{left}, {problems} problems", width - 1), width - 1)
+    found = f", {problems} distinct problem{'s' * (problems != 1)}" if problems else ""
+    return pad(clip(f"{share}, {speed}/s{left}{found}", width - 1), width - 1)
