@@ -30,6 +30,8 @@ LAYERS = [
     {"auditing", "watching"},
     {"render"},
     {"publishing"},
+    {"batch", "scanning"},
+    {"fleets"},
     {"handlers"},
     {"trying"},
     {"serve"},

@@ -13,6 +13,7 @@ from troubleshoot.version import __version__
 
 if TYPE_CHECKING:
     from troubleshoot.auditing import audit, audit_checkpoint
+    from troubleshoot.batch import diagnose_many
     from troubleshoot.diagnosis import diagnose
     from troubleshoot.environment.model import Environment
     from troubleshoot.errors import InputError, KnowledgeError, TroubleshootError, UnknownIssueError
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 #: Where each public name is defined; it is imported when it is first used, so that ``import troubleshoot`` costs nothing.
 _HOMES = {
     "diagnose": "diagnosis",
+    "diagnose_many": "batch",
     "Diagnosis": "result",
     "DiagnosisHandler": "handlers.guards",
     "Environment": "environment.model",
@@ -62,6 +64,7 @@ __all__ = [
     "audit",
     "audit_checkpoint",
     "diagnose",
+    "diagnose_many",
     "explain",
     "guard",
     "install",

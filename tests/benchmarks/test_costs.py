@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import counts
 import pytest
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "docs" / "examples" / "blip2-half.txt"
@@ -46,3 +47,17 @@ def test_a_diagnosis_imports_few_modules(imported: set[str]) -> None:
     """A new dependency on this path must be noticed."""
     ours = {name for name in imported if name.split(".")[0] == "troubleshoot"}
     assert 20 < len(ours) < 92
+
+
+def test_counted_costs_have_not_grown() -> None:
+    """Calls and allocations, for fixed reports and a fixed log, against counts.json (`python tests/benchmarks/counts.py` writes it)."""
+    stored = json.loads(counts.STORED.read_text(encoding="utf-8"))
+    found = counts.measure()
+    assert set(found) == set(stored)
+    assert counts.regressions(found, stored) == []
+
+
+def test_a_regression_is_noticed() -> None:
+    """A tenth more calls is one; a tenth fewer is not; allocations may differ a little between interpreters."""
+    assert counts.regressions({"x, calls": 1100, "y, KiB": 120}, {"x, calls": 1000, "y, KiB": 100}) == ["x, calls: 1,100, stored 1,000"]
+    assert counts.regressions({"x, calls": 900}, {"x, calls": 1000}) == []

@@ -277,3 +277,11 @@ app.command(name="fix", cls=PlainCommand, epilog=examples(*edit.EXAMPLES, after=
 
 app.command(cls=PlainCommand, epilog=examples(*serve.SERVE_EXAMPLES, after=serve.AFTER))(serve.serve)
 app.command(cls=PlainCommand, epilog=examples(*serve.MCP_EXAMPLES, after=serve.AFTER))(serve.mcp)
+
+
+def add_rest() -> None:
+    """Add the commands whose arguments stand in modules of their own, which the other commands need not import."""
+    from troubleshoot.commands import scan
+
+    if not any(info.callback is scan.scan for info in app.registered_commands):
+        app.command(cls=PlainCommand, epilog=examples(*scan.EXAMPLES, after=scan.AFTER))(scan.scan)

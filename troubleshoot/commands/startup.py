@@ -18,13 +18,22 @@ def invoke(arguments: list[str] | None) -> int:
 
 def _program(given: list[str]) -> typer.Typer:
     """Return the program, reduced to one command where the first argument names it."""
-    from troubleshoot.commands.app import app
+    from troubleshoot.commands.app import add_rest, app
 
-    one = [info for info in app.registered_commands if info.callback is not None and given[:1] == [info.name or info.callback.__name__]]
-    if not one or any(name.startswith("_TROUBLESHOOT_COMPLETE") for name in os.environ):
+    completing = any(name.startswith("_TROUBLESHOOT_COMPLETE") for name in os.environ)
+    one = _named(app, given)
+    if not one or completing:
+        add_rest()
+        one = _named(app, given)
+    if not one or completing:
         return app
     small = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
     small.info = app.info
     small.registered_callback = app.registered_callback
     small.registered_commands = one
     return small
+
+
+def _named(app: typer.Typer, given: list[str]) -> list[typer.models.CommandInfo]:
+    """Return the command that the first argument names, in a list."""
+    return [info for info in app.registered_commands if info.callback is not None and given[:1] == [info.name or info.callback.__name__]]

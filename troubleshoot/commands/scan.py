@@ -1,0 +1,298 @@
+"""``troubleshoot scan``: its arguments, and what it does."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from troubleshoot.commands import process
+from troubleshoot.commands.options import Color, Language, Output, Overlays, Redact
+from troubleshoot.errors import InputError
+
+if TYPE_CHECKING:
+    from troubleshoot.environment.model import Environment
+    from troubleshoot.scanning.model import Problem, ScanResult
+    from troubleshoot.scanning.run import Options
+
+EXAMPLES = (
+    "troubleshoot scan train.log",
+    "troubleshoot scan logs/ --jobs 0 --format html -o problems.html",
+    "troubleshoot scan slurm-1234.out --last",
+    "torchrun train.py 2>&1 | tee train.log | troubleshoot scan - --follow",
+    "troubleshoot scan huge.log.zst --state scan.state --format jsonl",
+    "troubleshoot scan reports.parquet --engine ray --out problems/ && troubleshoot scan --report problems/ -o fleet.html",
+)
+AFTER = "Exit status: 0 a problem was diagnosed, 1 none was, 2 an error in use or input."
+FORMATS = ("table", "jsonl", "html")
+
+
+def scan(
+    paths: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[PATH]...", help="Logs (plain, gzip, xz, bzip2, zstd), folders of logs, or - for standard input."),
+    ] = None,
+    format: Annotated[str, typer.Option("--format", "-f", metavar="table|jsonl|html", help="The form of the output.")] = "table",
+    last: Annotated[bool, typer.Option("--last", help="Only the last failure, reading each log from its end.")] = False,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-F", help="Go on as the logs grow, through rotation; report problems at once.")
+    ] = False,
+    jobs: Annotated[str, typer.Option("--jobs", "-j", metavar="N", help="Processes; 0: one per core.")] = "1",
+    state: Annotated[
+        str | None,
+        typer.Option("--state", metavar="FILE", help="Keep what was read: resumes, and reads only what a log grew by.", show_default=False),
+    ] = None,
+    finder: Annotated[
+        str,
+        typer.Option("--finder", metavar="auto|hyperscan|python", help="What finds the anchors; hyperscan comes with troubleshoot[scan]."),
+    ] = "auto",
+    anchors: Annotated[bool, typer.Option("--anchors", help="Print the strings that are looked for, and end.")] = False,
+    env: Annotated[
+        str, typer.Option("--env", metavar="report|local|FILE", help="Whose versions and GPU, beside what the logs say.")
+    ] = "report",
+    gpu: Annotated[
+        str | None, typer.Option("--gpu", metavar="NAME", help='The GPU it ran on: V100-16GB, "RTX 4090", sm_86.', show_default=False)
+    ] = None,
+    have: Annotated[
+        list[str] | None, typer.Option("--have", metavar="PKG=VERSION", help="A version it ran with; may be repeated.", show_default=False)
+    ] = None,
+    engine: Annotated[
+        str | None,
+        typer.Option(
+            "--engine",
+            metavar="local|ray",
+            help="Diagnose every file (or every row of Parquet files) as one report, into --out; ray comes with troubleshoot[ray].",
+            show_default=False,
+        ),
+    ] = None,
+    out: Annotated[
+        str | None, typer.Option("--out", metavar="DIR|URI", help="With --engine: the folder of results.", show_default=False)
+    ] = None,
+    ray_address: Annotated[
+        str | None,
+        typer.Option("--ray-address", metavar="ADDRESS", help="A running Ray cluster; else one is started here.", show_default=False),
+    ] = None,
+    column: Annotated[
+        str, typer.Option("--column", metavar="NAME", help="With --engine: the Parquet column that holds the text.")
+    ] = "text",
+    report: Annotated[
+        str | None, typer.Option("--report", metavar="DIR|URI", help="Draw the results of --engine as an HTML page.", show_default=False)
+    ] = None,
+    kb: Overlays = None,
+    lang: Language = None,
+    redact: Redact = False,
+    output: Output = None,
+    color: Color = "auto",
+) -> int:
+    """Find and diagnose every failure and symptom in training logs of any size: one row per distinct problem.
+
+    Each row has the count, the first and the last place (file, line, step, rank) and the diagnosis. Memory stays bounded. Logs of many
+    ranks may be interleaved. NaN losses, overflows and exhausted loss scales are counted too.
+    """
+    from troubleshoot.scanning.run import Options
+
+    if report is not None:
+        return _draw(report, output)
+    language = process.language(lang)
+    environment = _environment(env)
+    versions = tuple(sorted(_versions(have or []).items()))
+    options = Options(finder, tuple(kb or ()), environment, gpu, versions, language)
+    if anchors:
+        return _print_anchors(options, output)
+    if not paths:
+        if sys.stdin.isatty():
+            raise InputError("name logs or folders, or pipe a log in. See: troubleshoot scan --help")
+        paths = ["-"]
+    if engine is not None:
+        return _fleet(paths, engine, out, ray_address, column, tuple(kb or ()), _number(jobs))
+    if out is not None or ray_address is not None:
+        raise InputError("--out and --ray-address go with --engine local or --engine ray")
+    format = process.check_format(format, FORMATS)
+    if follow:
+        return _follow(paths, options, format, redact=redact, color=process.use_color(color, output), output=output)
+    result = _last(paths, options) if last else _scan(paths, options, _number(jobs), state)
+    process.write(_rendered(result, format, redact, process.use_color(color, output), process.width(output)), output)
+    return 0 if any(one.verdict != "unknown" for one in result.problems) else 1
+
+
+def _number(text: str) -> int:
+    if not text.isdigit():
+        raise InputError(f"--jobs {text}: give a number of processes, or 0 for one per core")
+    return int(text)
+
+
+def _versions(have: list[str]) -> dict[str, str]:
+    found = {}
+    for one in have:
+        name, equals, version = one.replace("==", "=").partition("=")
+        if not equals or not name or not version:
+            raise InputError(f"--have {one}: write PACKAGE=VERSION, for example transformers=4.50.1")
+        found[name] = version
+    return found
+
+
+def _environment(choice: str) -> Environment | None:
+    if choice == "report":
+        return None
+    if choice == "local":
+        from troubleshoot.environment.local import local_environment
+
+        return local_environment(accelerators=True)
+    from troubleshoot.environment.exchange import load_environment
+
+    return load_environment(Path(choice))
+
+
+def _print_anchors(options: Options, output: str | None) -> int:
+    from troubleshoot.knowledge import load_kb
+    from troubleshoot.scanning.anchors import anchors_of
+
+    process.write("".join(one.text.decode() + "\n" for one in anchors_of(load_kb(options.overlays))), output)
+    return 0
+
+
+def _scan(paths: list[str], options: Options, jobs: int, state: str | None) -> ScanResult:
+    from troubleshoot.scanning.run import scan as scan_logs
+
+    shown = _Progress()
+    try:
+        return scan_logs(
+            paths, jobs=jobs, finder=options.finder, overlays=options.overlays, environment=options.environment, gpu=options.gpu,
+            have=dict(options.have), language=options.language, state=state, progress=shown.show if shown.wanted else None,
+        )  # fmt: skip
+    finally:
+        shown.clear()
+
+
+class _Progress:
+    """The line on a terminal's stderr; nothing in a pipe."""
+
+    def __init__(self) -> None:
+        self.wanted = sys.stderr.isatty()
+        self._started = self._shown = time.monotonic()
+        self._drawn = False
+
+    def show(self, done: int, total: int, problems: int) -> None:
+        """Draw, five times a second at most."""
+        now = time.monotonic()
+        if now - self._shown < 0.2:
+            return
+        from troubleshoot.scanning.text import progress_line
+
+        self._shown = now
+        self._drawn = True
+        sys.stderr.write("\r" + progress_line(done, total, problems, now - self._started, _terminal_width()))
+        sys.stderr.flush()
+
+    def clear(self) -> None:
+        """Take the line away."""
+        if self._drawn:
+            sys.stderr.write("\r" + " " * (_terminal_width() - 1) + "\r")
+            sys.stderr.flush()
+
+
+def _terminal_width() -> int:
+    import shutil
+
+    return shutil.get_terminal_size().columns
+
+
+def _last(paths: list[str], options: Options) -> ScanResult:
+    from troubleshoot.scanning.last import last_failure
+    from troubleshoot.scanning.model import ScanResult
+    from troubleshoot.scanning.run import Reader
+    from troubleshoot.scanning.sources import find_files
+
+    files, skipped = find_files(paths)
+    reader = Reader(options)
+    results, failed = [], list(skipped)
+    for file in files:
+        try:
+            results.append(last_failure(file, reader))
+        except InputError as error:
+            failed.append(str(error))
+    if not results and failed:
+        raise InputError("; ".join(failed))
+    return ScanResult(
+        tuple(one for result in results for one in result.problems), len(results), sum(one.lines for one in results),
+        sum(one.bytes for one in results), sum(one.seconds for one in results), reader.finder.name, tuple(failed),
+        tuple(dict.fromkeys(note for one in results for note in one.notes)),
+    )  # fmt: skip
+
+
+def _follow(paths: list[str], options: Options, format: str, *, redact: bool, color: bool, output: str | None) -> int:
+    if format == "html" or output is not None:
+        raise InputError("--follow prints as it goes: use --format table or jsonl, and no --output")
+    from troubleshoot.scanning.follow import Follower, follow_files, follow_stdin, result_of
+    from troubleshoot.scanning.run import Reader
+    from troubleshoot.scanning.text import jsonl_row, problem_lines, summary_line
+
+    width = process.width(None)
+
+    def tell(problem: Problem) -> None:
+        text = (
+            jsonl_row(problem, personal=redact)
+            if format == "jsonl"
+            else "\n".join(problem_lines(problem, width, color=color, personal=redact)) + "\n\n"
+        )
+        process.write(text, None)
+
+    if "-" in paths and len(paths) > 1:
+        raise InputError("--follow takes files, or standard input alone")
+    for path in paths:
+        if path != "-" and not Path(path).exists():
+            process.complain(f"{path} is not there yet; waiting for it")
+    reader = Reader(options)
+    followers = {path: Follower(path, reader, tell) for path in paths}
+    started = time.monotonic()
+    try:
+        if paths == ["-"]:
+            follow_stdin(followers["-"])
+        else:
+            follow_files(followers, lambda: False)
+    except KeyboardInterrupt:
+        pass
+    result = result_of(followers, reader, time.monotonic() - started)
+    if format == "jsonl":
+        import json
+
+        process.write(json.dumps(result.to_dict(), ensure_ascii=False) + "\n", None)
+    else:
+        process.write(summary_line(result) + "\n", None)
+    return 0 if any(one.verdict != "unknown" for one in result.problems) else 1
+
+
+def _rendered(result: ScanResult, format: str, personal: bool, color: bool, width: int) -> str:
+    if format == "html":
+        from troubleshoot.scanning.html import result_page
+
+        return result_page(result, personal=personal)
+    from troubleshoot.scanning.text import to_jsonl, to_table
+
+    return to_jsonl(result, personal=personal) if format == "jsonl" else to_table(result, width, color=color, personal=personal)
+
+
+def _fleet(paths: list[str], engine: str, out: str | None, address: str | None, column: str, overlays: tuple[str, ...], jobs: int) -> int:
+    if engine not in ("local", "ray"):
+        raise InputError(f"--engine {engine}: choose local or ray")
+    if out is None:
+        raise InputError("--engine needs --out: the folder for its results")
+    from troubleshoot.fleets.run import run_fleet
+
+    shown: Callable[[str], None] | None = None
+    if sys.stderr.isatty():
+        shown = lambda text: print(text, file=sys.stderr)  # noqa: E731
+    done = run_fleet(paths, out, engine=engine, address=address, column=column, overlays=overlays, jobs=jobs, tell=shown)
+    process.write(done.text(), None)
+    return 0
+
+
+def _draw(folder: str, output: str | None) -> int:
+    from troubleshoot.fleets.page import fleet_page
+
+    process.write(fleet_page(folder), output)
+    return 0
