@@ -13,7 +13,7 @@ import troubleshoot
 pytestmark = pytest.mark.slow
 
 Visit = Callable[..., Any]
-CUT = "The T5 text encoder of CogVideoX-5b stops in float16, transformers 4.49.0.\n\nRuntimeError: expected scalar type Float but found Half\n"
+CUT = "The T5 encoder of CogVideoX-5b stops in float16, transformers 4.49.0.\n\nRuntimeError: expected scalar type Float but found Half\n"
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
@@ -30,9 +30,8 @@ def test_a_founding_report_leads_to_its_fix(visit: Visit, case: Founding, langua
     assert visitor.text("#found-title") == wanted.first.title
     assert visitor.text(".names a") == case.issue
     fixes = visitor.tab.locator(".fix-list > .fix").all()
-    assert [fix.locator("h4").inner_text().startswith(advice.title) for fix, advice in zip(fixes, wanted.first.recommended, strict=True)] == [
-        True for _ in wanted.first.recommended
-    ]
+    for fix, advice in zip(fixes, wanted.first.recommended, strict=True):
+        assert fix.locator("h4").inner_text().startswith(advice.title)
     first = wanted.first.recommended[0]
     assert (first.command or first.code or "").rstrip() == fixes[0].locator("pre").first.text_content()
     assert fixes[0].locator(".tag").inner_text() == {"en": "safe", "zh": "安全"}[language]
@@ -78,7 +77,7 @@ def test_an_answer_refines_the_diagnosis_and_can_be_taken_back(visit: Visit) -> 
     visitor.tab.click(".option >> text='installed' >> nth=0")
     visitor.tab.wait_for_selector(".chip")
     assert visitor.text(".names a") == T5_APEX.issue
-    assert visitor.text(".evidence") .count("your answer") == 1
+    assert visitor.text(".evidence").count("your answer") == 1
     assert visitor.tab.locator(".question").count() == 0
 
 
@@ -141,7 +140,11 @@ def test_the_other_language_tells_the_same_and_is_remembered(visit: Visit) -> No
     ("report", "badge", "told"),
     [
         ("FluxError: the flux is not half enough (Half)", "Not known", "No entry of the knowledge base describes this failure"),
-        ("torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 40.00 GiB", "Out of scope", "no precision, dtype or device problem"),
+        (
+            "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 40.00 GiB",
+            "Out of scope",
+            "no precision, dtype or device problem",
+        ),
         ("Hello, is anybody there?", "Not known", "Paste everything from the first Traceback on"),
     ],
     ids=["unknown", "out-of-scope", "no-failure"],
@@ -226,3 +229,18 @@ def test_the_examples_are_diagnosed(visit: Visit) -> None:
             visitor.tab.click(f".example >> nth={number}")
             visitor.settled()
             assert visitor.tab.locator(".fix").count() >= 1
+
+
+def test_the_knowledge_base_can_be_read_through(visit: Visit, site: str) -> None:
+    """From the list of all issues to one, to its cause, and back to the page; what does not exist says so in the reader's language."""
+    visitor = visit(language="zh")
+    visitor.tab.click("#versions")
+    visitor.tab.click(f"a:has-text('{BLIP2.issue}')")
+    visitor.tab.wait_for_url(f"{site}/issues/{BLIP2.issue}?lang=zh")
+    missing = visit("/issues/no/such-issue?lang=zh")
+    assert "no/such-issue" in missing.text("h1")
+    assert missing.text(".onward") == "诊断一份报告"
+    missing.complaints.clear()  # The browser itself notes the 404.
+    cause = visit("/causes/dtype-mismatch/fp32-island")
+    cause.tab.click(f"a:has-text('{BLIP2.issue}')")
+    cause.tab.wait_for_url(f"{site}/issues/{BLIP2.issue}?lang=en")

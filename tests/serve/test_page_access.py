@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -29,9 +30,8 @@ def violations(visitor: Any) -> list[str]:
     # The policy of the page keeps other scripts out; axe is put in past it, by the driver.
     found = axe.Axe().run(visitor.tab, options={"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]})
     assert len(found.response["passes"]) > 20
-    return [
-        f"{one['id']}: {node['html'][:120]} {node.get('failureSummary', '')[:200]}" for one in found.response["violations"] for node in one["nodes"]
-    ]
+    nodes = [(one["id"], node) for one in found.response["violations"] for node in one["nodes"]]
+    return [f"{rule}: {node['html'][:120]} {node.get('failureSummary', '')[:200]}" for rule, node in nodes]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -132,7 +132,7 @@ def test_a_screen_reader_is_told(visit: Visit) -> None:
     assert visitor.tab.get_by_role("button", name="supports: model Salesforce/blip2-opt-2.7b").count() == 1
     assert visitor.tab.get_by_role("button", name="Copy: Upgrade transformers to 4.50.3 or later").count() == 1
     levels = [int(tag[1]) for tag in visitor.tab.evaluate("[...document.querySelectorAll('h1,h2,h3,h4')].map(e => e.tagName)")]
-    assert levels[0] == 1 and all(after - before <= 1 for before, after in zip(levels, levels[1:], strict=False))
+    assert levels[0] == 1 and all(after - before <= 1 for before, after in pairwise(levels))
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
@@ -146,7 +146,8 @@ def test_a_phone_never_scrolls_sideways(visit: Visit, language: str) -> None:
         visitor.tab.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true })")
         assert visitor.tab.evaluate(fits), report[:60]
     visitor.paste(REPORTS["known"])
-    visitor.tab.wait_for_function("(r => r.top >= 0 && r.bottom <= innerHeight)(document.querySelector('#found-title').getBoundingClientRect())")
+    title = "document.querySelector('#found-title').getBoundingClientRect()"
+    visitor.tab.wait_for_function(f"(r => r.top >= 0 && r.bottom <= innerHeight)({title})")
     issue = visit(f"/issues/{BLIP2.issue}", language=language, is_mobile=True, **PHONE)
     issue.tab.wait_for_selector(".copy")
     assert issue.tab.evaluate(fits)

@@ -33,7 +33,10 @@ def test_a_dropped_file_is_read_whatever_its_encoding(visit: Visit, encoding: st
 
 @pytest.mark.parametrize(
     ("name", "kind", "content", "told"),
-    [("screen.png", "image/png", b"\x89PNG\r\n\x1a\n", "That is an image"), ("model.bin", "", b"PK\x03\x04" + bytes(range(256)), "model.bin is not a text file")],
+    [
+        ("screen.png", "image/png", b"\x89PNG\r\n\x1a\n", "That is an image"),
+        ("model.bin", "", b"PK\x03\x04" + bytes(range(256)), "model.bin is not a text file"),
+    ],
 )
 def test_what_is_no_text_is_refused_kindly(visit: Visit, name: str, kind: str, content: bytes, told: str) -> None:
     """And what was there before stays."""

@@ -18,7 +18,7 @@ EVIL = (
     "</textarea></pre></title><svg/onload=window.hit=1>",
     "[/b][link=javascript:alert(1)]x[/link]",
     "`<b onmouseover=window.hit=1>`",
-    "javascript:alert(1)//http://x\" onmouseover=\"window.hit=1",
+    'javascript:alert(1)//http://x" onmouseover="window.hit=1',
     "{{settings}} ${window.hit=1} {{constructor.constructor('window.hit=1')()}}",
     "\u202egnp.exe \u2066\u0000\u0007\ufeff",
 )
@@ -52,7 +52,8 @@ def test_markup_in_a_report_is_text(visit: Visit, evil: str) -> None:
 def test_markup_in_an_unknown_failure_is_text(visit: Visit, evil: str) -> None:
     """Where nothing is known the message itself is quoted, in the heading too."""
     visitor = visit()
-    visitor.paste(f'Traceback (most recent call last):\n  File "{evil}", line 1, in <module>\n    {evil}\n{evil}Error: {evil}\nKeyError: {evil}\n')
+    frames = f'Traceback (most recent call last):\n  File "{evil}", line 1, in <module>\n    {evil}\n'
+    visitor.paste(f"{frames}{evil}Error: {evil}\nKeyError: {evil}\n")
     clean(visitor)
 
 

@@ -5,21 +5,19 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from functools import lru_cache
+from functools import cache
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from troubleshoot.environment import ONE_LINE_PROBE
 from troubleshoot.redact import redact_text
-from troubleshoot.render.document import transform
-from troubleshoot.render.entry import entry_document
+from troubleshoot.render.document import Document, transform
 from troubleshoot.render.html import to_article
 from troubleshoot.version import __version__
 
@@ -41,8 +39,6 @@ POLICY = (
 )
 _HEADERS = {
     "Content-Security-Policy": POLICY,
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
@@ -52,20 +48,19 @@ _WORDS = {
         "name": "English",
         "tagline": "PyTorch precision, dtype and device failures",
         "onward": "Diagnose a report",
-        "missing": "There is no known issue of this name",
     },
-    "zh": {"name": "中文", "tagline": "PyTorch 精度、dtype 与设备故障", "onward": "诊断一份报告", "missing": "没有这个名称的已知问题"},
+    "zh": {"name": "中文", "tagline": "PyTorch 精度、dtype 与设备故障", "onward": "诊断一份报告"},
 }
 
 
 def page_routes(engine: Engine) -> list[BaseRoute]:
-    """Return the routes of the page: ``/``, its files under ``/page``, and one page for each issue that is shown."""
+    """Return the routes of the page: ``/``, and its files under ``/page``."""
     files = {
         path.relative_to(_FOLDER).as_posix(): (path.read_bytes(), _TYPES[path.suffix])
         for path in sorted(_FOLDER.rglob("*"))
-        if path.suffix in _TYPES
+        if path.suffix in _TYPES and path.suffix != ".html"
     }
-    index, issue_page = (files.pop(name)[0].decode() for name in ("index.html", "issue.html"))
+    index = (_FOLDER / "index.html").read_text(encoding="utf-8")
     tags = {name: f'"{hashlib.sha256(content).hexdigest()[:24]}"' for name, (content, _) in files.items()}
 
     async def page(request: Request) -> Response:
@@ -83,35 +78,44 @@ def page_routes(engine: Engine) -> list[BaseRoute]:
             return Response(status_code=304, headers=headers)
         return Response(content, headers=headers, media_type=kind)
 
-    @lru_cache(maxsize=512)
-    def article(id_: str, language: str, root: str) -> tuple[str, str]:
-        return _article(engine, id_, language, root)
-
-    async def issue(request: Request) -> Response:
-        root, language, id_ = _root(request, engine), _language(request), request.path_params["issue"]
-        words, known = _WORDS[language], engine.shows(id_)
-        markup, title = await run_in_threadpool(article, id_, language, root) if known else ("", words["missing"])
-        other = "en" if language == "zh" else "zh"
-        text = _filled(
-            issue_page,
-            root=root,
-            language=_TAGS[language],
-            title=title,
-            other=other,
-            other_tag=_TAGS[other],
-            other_name=_WORDS[other]["name"],
-            tagline=words["tagline"],
-            onward=words["onward"],
-        )
-        # The article is markup, escaped where it was made.
-        text = text.replace("{{article}}", markup or f"<h1>{escape(title)}</h1>")
-        return _html(text, {"Cache-Control": "no-cache", "Vary": "Accept-Language"}, 200 if known else 404)
-
     return [
         Route("/", page, methods=["GET"], include_in_schema=False),
         Route("/page/{name:path}", file, methods=["GET"], include_in_schema=False),
-        Route("/issues/{issue:path}", issue, methods=["GET"], include_in_schema=False),
     ]
+
+
+def knowledge_page(request: Request, engine: Engine, document: Document, status: int = 200) -> Response:
+    """Return a document of the knowledge base in the frame of the page; issues and causes that it names lead to their own pages."""
+    root, language = _root(request, engine), document.language
+    other = "en" if language == "zh" else "zh"
+    text = _filled(
+        _frame(),
+        root=root,
+        language=_TAGS[language],
+        title=document.title,
+        other=other,
+        other_tag=_TAGS[other],
+        other_name=_WORDS[other]["name"],
+        tagline=_WORDS[language]["tagline"],
+        onward=_WORDS[language]["onward"],
+    )
+
+    def linked(match: re.Match[str]) -> str:
+        name = match[1]
+        kind = "issues" if engine.shows(name) else "causes" if name in engine.public.causes.causes else ""
+        if not kind or name == document.name:
+            return match[0]
+        return f'<a href="{escape(root)}/{kind}/{name}?lang={language}">{match[0]}</a>'
+
+    article = to_article(transform(document, redact_text))
+    # The article is markup, escaped where it was made.
+    text = text.replace("{{article}}", re.sub(r"<code>([a-z0-9_.-]+/[a-z0-9_.-]+)</code>", linked, article))
+    return _html(text, {"Cache-Control": "max-age=300" if status == 200 else "no-store", "Vary": "Accept-Language"}, status)
+
+
+@cache
+def _frame() -> str:
+    return (_FOLDER / "issue.html").read_text(encoding="utf-8")
 
 
 def _html(text: str, headers: dict[str, str], status: int = 200) -> Response:
@@ -146,24 +150,3 @@ def _settings(engine: Engine, root: str) -> str:
         },
         ensure_ascii=False,
     )
-
-
-def _language(request: Request) -> str:
-    """Return the language asked for in the address, or that which the browser prefers."""
-    asked = request.query_params.get("lang", "")
-    if asked in _WORDS:
-        return asked
-    return "zh" if request.headers.get("accept-language", "").strip().lower().startswith("zh") else "en"
-
-
-def _article(engine: Engine, issue: str, language: str, root: str) -> tuple[str, str]:
-    """Return the page of an issue as an ``<article>`` whose issues link to each other, and its title."""
-    base = engine.public
-    special = tuple(id_ for id_ in base.ids() if issue in base.entry(id_).refines)
-    document = transform(entry_document(base.entry(issue), language, special), redact_text)
-
-    def linked(match: re.Match[str]) -> str:
-        known = match[1] != issue and engine.shows(match[1])
-        return f'<a href="{escape(root)}/issues/{match[1]}?lang={language}">{match[0]}</a>' if known else match[0]
-
-    return re.sub(r"<code>([a-z0-9_.-]+/[a-z0-9_.-]+)</code>", linked, to_article(document)), document.title

@@ -42,6 +42,7 @@ function speak() {
   at("language").textContent = other === "zh" ? "中文" : "English";
   at("language").lang = other === "zh" ? "zh-CN" : "en";
   at("limit").textContent = words("limit", { size: words.size(settings.limit) });
+  at("versions").href = `${settings.root}/issues?lang=${words.language}`;
   at("versions").textContent = words("versions", { tool: settings.tool, count: settings.count });
   showSize();
 }
@@ -349,7 +350,7 @@ function showFound() {
       marks.show(line, origin);
     },
     hasLine: (line) => marks.has(line),
-    feedback: (issue, fix, worked) => post("/v1/feedback", { issue, fix, outcome: worked ? "worked" : "did-not" }),
+    feedback: (issue, fix, worked) => post("/v1/feedback", { issue, fix, worked, ...(settings.stored ? { report: diagnosis.of.slice(0, 200_000) } : {}) }),
   };
   at("token-holder")?.remove();
   found.replaceChildren(h("p", { class: "changed" }, words("changed")), ...diagnosisView(diagnosis, page));
