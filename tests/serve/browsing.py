@@ -108,8 +108,7 @@ class Visitor:
 
     def settled(self) -> None:
         """Wait until what was found is shown, and is not being fetched again."""
-        self.tab.wait_for_selector(".verdict")
-        self.tab.wait_for_function("!document.getElementById('found').classList.contains('stale')")
+        self.tab.wait_for_selector("#found:not(.stale) .verdict")
 
     def text(self, selector: str) -> str:
         """Return the visible text of the first element."""

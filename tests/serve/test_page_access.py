@@ -74,7 +74,7 @@ def test_the_keyboard_is_enough(visit: Visit) -> None:
     with visitor.tab.expect_response("**/v1/diagnose"):
         keys.press("Control+Enter")
     visitor.settled()
-    visitor.tab.wait_for_function("document.activeElement.id === 'found-title'")
+    visitor.tab.wait_for_selector("#found-title:focus")
 
     def tab_to(selector: str, most: int = 40) -> None:
         for _ in range(most):
@@ -92,7 +92,7 @@ def test_the_keyboard_is_enough(visit: Visit) -> None:
     with visitor.tab.expect_response("**/v1/diagnose"):
         keys.press("Space")
     visitor.tab.wait_for_selector(".chip")
-    visitor.tab.wait_for_function("document.activeElement.id === 'found-title'")
+    visitor.tab.wait_for_selector("#found-title:focus")
     assert visitor.text(".names a") == T5_APEX.issue
     tab_to(".copy")
     keys.press("Enter")
@@ -123,7 +123,7 @@ def test_a_screen_reader_is_told(visit: Visit) -> None:
     assert visitor.tab.get_by_role("banner").count() == 1
     assert visitor.tab.get_by_role("textbox", name="The traceback, log or description").count() == 1
     visitor.paste(BLIP2.report())
-    visitor.tab.wait_for_function("document.getElementById('live').textContent !== ''")
+    visitor.tab.wait_for_selector("#live:not(:empty)", state="attached")
     assert visitor.tab.locator("#live").text_content() == (
         "Known issue, almost certain, 98 %. BLIP-2 query tokens stay in float32 beside a half-precision Q-Former"
     )
@@ -146,8 +146,9 @@ def test_a_phone_never_scrolls_sideways(visit: Visit, language: str) -> None:
         visitor.tab.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true })")
         assert visitor.tab.evaluate(fits), report[:60]
     visitor.paste(REPORTS["known"])
+    visitor.tab.wait_for_selector("#found-title:focus")
     title = "document.querySelector('#found-title').getBoundingClientRect()"
-    visitor.tab.wait_for_function(f"(r => r.top >= 0 && r.bottom <= innerHeight)({title})")
+    assert visitor.tab.evaluate(f"(r => r.top >= 0 && r.bottom <= innerHeight)({title})")
     issue = visit(f"/issues/{BLIP2.issue}", language=language, is_mobile=True, **PHONE)
     issue.tab.wait_for_selector(".copy")
     assert issue.tab.evaluate(fits)
