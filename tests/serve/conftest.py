@@ -1,4 +1,4 @@
-"""The servers of the tests: see servers, which has a name of its own so that tests can import from it."""
+"""The servers and the browser of the tests: see servers and browsing, which have names of their own so that tests can import from them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from browsing import chromium, site, visit
 from servers import serve, server
 
-__all__ = ["serve", "server"]
+__all__ = ["chromium", "serve", "server", "site", "visit"]

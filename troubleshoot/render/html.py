@@ -76,12 +76,13 @@ def to_html(pages: tuple[Document, ...]) -> str:
     """Return the documents as a page; every text is escaped."""
     language = "zh-CN" if pages and pages[0].language == "zh" else "en"
     title = escape(visible(pages[0].title)) if pages else "troubleshoot"
-    body = "\n".join(_document(page) for page in pages)
+    body = "\n".join(to_article(page) for page in pages)
     head = f"{_HEAD.format(language=language)}<title>{title}</title>\n<style>{_STYLE}</style>\n</head>"
     return f"{head}\n<body>\n<main>\n{body}\n</main>\n</body>\n</html>\n"
 
 
-def _document(page: Document) -> str:
+def to_article(page: Document) -> str:
+    """Return one document as an ``<article>``, for a page that brings its own head and style; every text is escaped."""
     out = ["<article>"]
     if page.badge:
         out.append(f'<span class="badge {page.tone}">{prose(page.badge)}</span>')

@@ -58,7 +58,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.include_router(chat_router(work))
     app.include_router(pages_router(work.engine))
     app.router.routes.append(mcp.route)
-    app.router.routes.extend(page_routes())
+    app.router.routes.extend(page_routes(work.engine))
     app.add_middleware(Guard, settings=settings, metrics=metrics)
     _tell_errors(app)
     return app

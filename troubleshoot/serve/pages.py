@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from fastapi import APIRouter, Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response
 
 from troubleshoot.errors import UnknownIssueError
-from troubleshoot.render import render_documents
 from troubleshoot.render.document import Document, Point, Section
 from troubleshoot.render.entry import cause_document, entry_document
 from troubleshoot.render.words import Words
 from troubleshoot.serve.engine import Engine
-from troubleshoot.serve.errors import RequestError
-
-#: As the pages' own: no script, nothing loaded, styles inline.
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+from troubleshoot.serve.page_routes import knowledge_page
 
 
 def pages_router(engine: Engine) -> APIRouter:
@@ -30,38 +26,38 @@ def pages_router(engine: Engine) -> APIRouter:
             for entry in engine.public_entries()
         )
         title, count = words("Issues"), words("kb.count", n=len(points))
-        return _page(Document("", title, subtitle=count, sections=(Section(title, points),), language=words.language))
+        listed = Document("", title, subtitle=count, sections=(Section(title, points),), language=words.language)
+        return knowledge_page(request, engine, listed)
 
     @router.get("/issues/{issue:path}")
     async def issue(request: Request, issue: str) -> Response:
         try:
             entry = base.entry(issue)
         except UnknownIssueError as error:
-            raise RequestError(404, f"{error.args[0].partition(' See:')[0]}") from None
+            return _missing(request, engine, f"{error.args[0].partition(' See:')[0]}")
         if entry.id != issue:
             return RedirectResponse(f"{request.scope.get('root_path', '')}/issues/{entry.id}", 301)
         special = tuple(one.id for one in engine.public_entries() if entry.id in one.refines)
-        return _page(entry_document(entry, _language(request, engine), special))
+        return knowledge_page(request, engine, entry_document(entry, _language(request, engine), special))
 
     @router.get("/causes/{code:path}")
     async def cause(request: Request, code: str) -> Response:
         found = base.causes.causes.get(code)
         if found is None:
-            raise RequestError(404, f"no cause is called {code[:100]!r}")
+            return _missing(request, engine, f"no cause is called {code[:100]!r}")
         language = _language(request, engine)
         listed = tuple(
             (one.id, one.zh.title if language == "zh" and one.zh else one.title)
             for one in engine.public_entries()
             if one.cause == code or any(part.cause == code for part in one.causes)
         )
-        return _page(cause_document(code, found, language, listed))
+        return knowledge_page(request, engine, cause_document(code, found, language, listed))
 
     return router
 
 
-def _page(document: Document) -> Response:
-    headers = {"content-security-policy": _POLICY, "cache-control": "max-age=300", "vary": "accept-language"}
-    return HTMLResponse(render_documents((document,), "html"), headers=headers)
+def _missing(request: Request, engine: Engine, message: str) -> Response:
+    return knowledge_page(request, engine, Document("", message, language=_language(request, engine)), 404)
 
 
 def _language(request: Request, engine: Engine) -> str:
