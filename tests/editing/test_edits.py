@@ -273,11 +273,14 @@ def test_formatting_encoding_and_line_ends_stay(tmp_path: Path) -> None:
 def test_torch_is_imported_where_it_is_missing(tmp_path: Path) -> None:
     """A file that never said torch gets the import, below its docstring and ``__future__``."""
     (tmp_path / "parts.py").write_text(
-        HEAD + "def load():\n    model = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 2)).bfloat16()\n    model[1].float()\n    return model\n"
+        HEAD + "def load():\n    model = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 2)).bfloat16()\n"
+        "    model[1].float()\n    return model\n"
         "def batch():\n    return torch.randn(2, 4).bfloat16()\n"
     )
     path = tmp_path / "script.py"
-    path.write_text('"""Docs."""\n\nfrom __future__ import annotations\n\nimport parts\n\nmodel = parts.load()\nout = model(parts.batch())\n')
+    path.write_text(
+        '"""Docs."""\n\nfrom __future__ import annotations\n\nimport parts\n\nmodel = parts.load()\nout = model(parts.batch())\n'
+    )
     made = plan(path, fail(path))
     after = made.files[str(path.resolve())].decode()
     assert after.index("__future__") < after.index("import torch") < after.index("model[1].to(torch.bfloat16)")

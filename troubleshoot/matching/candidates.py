@@ -222,8 +222,8 @@ def recalled(entry: Entry, facts: Facts, search: Search) -> Candidate:
         entry, None, hit, "message", context, [], 0,
         model=_model(entry.models, context),
         affected=hold_releases(entry.affected, facts),
-        required=tuple(program(context) for program in programs.required),
-        supporting=tuple(program(context) for program in programs.supporting),
+        required=_held(programs.required, context, (), frozenset()),
+        supporting=_held(programs.supporting, context, (), frozenset()),
     )  # fmt: skip
 
 
