@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -275,7 +274,7 @@ def test_a_diagnosis_can_be_verified() -> None:
     result = verify_diagnosis(diagnosis, device="cpu", fixes=["cast-inputs"])
     assert result is not None
     assert result.issue == "torch/linear-dtype"
-    assert verify_diagnosis(SimpleNamespace(diagnoses=())) is None  # type: ignore[arg-type]
+    assert verify_diagnosis(troubleshoot.diagnose("the frobnicator exploded", environment="report")) is None
 
 
 def test_siblings_of_a_family_are_listed() -> None:

@@ -5,7 +5,6 @@ Only frames with their code count. A line number alone stands in nearly every re
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -20,6 +19,9 @@ if TYPE_CHECKING:
 
 #: The packages in the table by their folder below site-packages, so that nothing is read for a report without them.
 FOLDERS = frozenset({"accelerate", "diffusers", "open_clip", "peft", "torch", "transformers"})
+
+#: Different frames of a package that are looked up at most: a long log must not take long.
+_MOST = 200
 
 #: The table's name in the folder of the knowledge base.
 FILE = "lines.bin"
@@ -53,9 +55,13 @@ def _shipped_table() -> LineTable | None:
     return read_table(shipped_root() / FILE)
 
 
-def _frames(environment: Environment, report: Report) -> dict[str, list[tuple[str, Frame]]]:
-    """Return by folder the frames, with their files below site-packages, of packages in the table whose version is unknown."""
-    found: dict[str, list[tuple[str, Frame]]] = {}
+#: A place in a package: its file below site-packages, the line and its code.
+_Place = tuple[str, int, str]
+
+
+def _frames(environment: Environment, report: Report) -> dict[str, dict[_Place, Frame]]:
+    """Return by folder the places, with the first frame at each, of packages in the table whose version is unknown."""
+    found: dict[str, dict[_Place, Frame]] = {}
     for failure in report.failures:
         for frame in failure.frames:
             if frame.code is None or frame.number is None:
@@ -67,8 +73,9 @@ def _frames(environment: Environment, report: Report) -> dict[str, list[tuple[st
                 known = environment.package(distribution_of(folder))
                 if known is not None and (known.absent or known.version):
                     continue
-                found[folder] = []
-            found[folder].append((file, frame))
+                found[folder] = {}
+            if len(found[folder]) < _MOST:
+                found[folder].setdefault((file, frame.number, frame.code), frame)
     return found
 
 
@@ -77,12 +84,11 @@ def _installed(path: str, file: str) -> bool:
     return "-packages/" in path or path == file
 
 
-def _told(name: str, frames: Iterable[tuple[str, Frame]], table: LineTable) -> Package | None:
+def _told(name: str, frames: dict[_Place, Frame], table: LineTable) -> Package | None:
     together: int | None = None
     line: int | None = None
-    for file, frame in frames:
-        assert frame.number is not None and frame.code is not None
-        bits = table.releases_with(file, frame.number, frame.code)
+    for place, frame in frames.items():
+        bits = table.releases_with(*place)
         if bits is None:
             continue
         narrowed = bits if together is None else together & bits

@@ -131,7 +131,7 @@ class LineTable:
             return None
         spans: list[tuple[str | None, str | None]] = []
         for number in chosen:
-            if number - 1 in chosen:
+            if number and bits >> (number - 1) & 1:
                 spans[-1] = (spans[-1][0], names[number])
             else:
                 spans.append((names[number], names[number]))
