@@ -89,7 +89,7 @@ def new_entry(
     content = _SKELETON.format(
         id=issue,
         notes=_notes(known),
-        title=_quoted(title or _TITLE) if title else _TITLE,
+        title=_quoted(title) if title else _TITLE,
         cause=cause or known.cause or _CAUSE,
         refines=parent or "",
         exception=known.exception or "RuntimeError",

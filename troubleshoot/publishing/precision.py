@@ -130,7 +130,7 @@ def _devices_table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
 
 def _rows(catalogue: Catalogue) -> list[tuple[str, ...]]:
     text = _TEXTS[catalogue.say.language]
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for label, device in devices():
         advice = advise(device)
         rows.append(
