@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from troubleshoot import load_kb
+from troubleshoot.curation import new_entry
 from troubleshoot.publishing.links import broken_links
 
 pytestmark = pytest.mark.slow
@@ -32,6 +33,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pytest.importorskip("mkdocstrings", reason="the site needs the extra docs")
     folder = tmp_path_factory.mktemp("built") / "site"
     environment = {name: value for name, value in os.environ.items() if name != "TROUBLESHOOT_SITE"}
+    private = tmp_path_factory.mktemp("private")
+    new_entry("acme/secret", private, message="frobnicator cannot take operands of type Half")
+    environment["TROUBLESHOOT_KB"] = str(private)
     done = subprocess.run(
         [sys.executable, str(ROOT / "docs" / "site" / "build.py"), str(folder)], capture_output=True, text=True, env=environment
     )
@@ -48,6 +52,12 @@ def test_every_entry_and_cause_has_its_page_in_both_languages(built: Path) -> No
             assert (built / prefix / "issues" / issue / "index.html").is_file()
         for cause in base.causes.causes:
             assert (built / prefix / "causes" / cause / "index.html").is_file()
+
+
+def test_private_entries_are_not_published(built: Path) -> None:
+    """Overlays of the person who builds stay out, though every command here would use them."""
+    assert not (built / "issues" / "acme").exists()
+    assert "frobnicator" not in (built / "search" / "search_index.json").read_text(encoding="utf-8")
 
 
 def test_the_check_sees_what_is_broken(built: Path, tmp_path: Path) -> None:
