@@ -24,4 +24,5 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         patch.setenv("LOCALAPPDATA", str(tmp_path_factory.mktemp("cache")))
         patch.delenv("TROUBLESHOOT_KB", raising=False)
         patch.delenv("TROUBLESHOOT_LANG", raising=False)
+        patch.delenv("TROUBLESHOOT_SITE", raising=False)
         yield

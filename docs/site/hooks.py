@@ -12,6 +12,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
 from troubleshoot.knowledge import load_kb
+from troubleshoot.knowledge.base import shipped_root
 from troubleshoot.publishing import Page, pages
 from troubleshoot.publishing.navigation import navigation
 
@@ -25,7 +26,8 @@ def _language(config: MkDocsConfig) -> str:
 
 @cache
 def _made(language: str) -> tuple[Page, ...]:
-    return tuple(pages(load_kb(), language, DOCS))
+    # The shipped entries alone: overlays of the person who builds may be private.
+    return tuple(pages(load_kb([shipped_root()], shipped=False), language, DOCS))
 
 
 @cache

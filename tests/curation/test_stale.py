@@ -100,7 +100,7 @@ def test_what_the_index_says(tmp_path: Path) -> None:
             raise InputError("pip finds no releases of away: no network")
         return ("1.0", "2.0", "2.1")
 
-    write_releases(tmp_path, "acme/good", *BORNE_OUT)
+    write_releases(tmp_path, "acme/good", *BORNE_OUT, date="2025-11-14")
     write_record(tmp_path, "acme/good", run("one", "reproduced"))
     good = entry("acme/good", affected=[RANGE], verify={"case": "one", "install": {"acme": "1.7", "gone": "1", "away": "1"}})
     result = found(tmp_path, good, offline=False, published=published)
@@ -110,6 +110,23 @@ def test_what_the_index_says(tmp_path: Path) -> None:
     assert {one.text.partition(",")[0] for one in result.found[1:]} >= {"acme 1.7"}
     assert result.unasked == ("away: pip finds no releases of away: no network",)
     assert "not looked up: away" in stale_text(result)
+
+
+@pytest.mark.parametrize(
+    ("ranges", "day", "told"),
+    [
+        ([{"introduced": "1.0"}], "2026-05-01", True),  # open: the next release may have the end
+        ([{"introduced": "1.0", "fixed": "2.0"}], "2026-05-01", False),  # closed, and looked at lately
+        ([{"introduced": "1.0", "fixed": "2.0"}], "2025-05-01", True),  # what was fixed may have come back
+    ],
+)
+def test_new_releases_matter(tmp_path: Path, ranges: list[dict[str, str]], day: str, told: bool) -> None:
+    """Where the range is open, or its record old."""
+    probes = BORNE_OUT if "fixed" in ranges[0] else BORNE_OUT[:2]
+    write_releases(tmp_path, "acme/good", *probes, date=day)
+    affected = [{**RANGE, "ranges": ranges}]
+    kinds = look(tmp_path, entry("acme/good", affected=affected), offline=False, published=lambda name: ("1.0", "2.0", "2.1"))
+    assert (("acme/good", "new-release") in kinds) is told
 
 
 def test_the_text_groups_by_entry(tmp_path: Path) -> None:

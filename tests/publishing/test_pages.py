@@ -137,6 +137,13 @@ def test_escaping(make: Callable[[str], str], text: str, markdown: str) -> None:
     assert make(text) == markdown
 
 
+def test_a_cause_that_is_none_of_ours_is_said_in_words() -> None:
+    """A loss may turn NaN from its learning rate: that has a share and no page."""
+    text = PAGES["en"]["issues/numerics/nan-loss.md"]
+    assert "| no precision, dtype or device problem | " in text
+    assert "<code>none</code>" not in text
+
+
 def test_advice_that_fails_stands_apart() -> None:
     """Under what does not help, with what was seen."""
     text = PAGES["en"]["issues/transformers/blip2-query-tokens-fp32.md"]

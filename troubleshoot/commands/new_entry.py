@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -87,8 +87,8 @@ def _check(given: Given, base: KnowledgeBase) -> None:
             raise InputError(f"{option} {version}: is not a version (PEP 440)")
 
 
-def _alike(word: str, known: object) -> str:
-    alike = difflib.get_close_matches(word, list(known), n=3)  # type: ignore[call-overload]
+def _alike(word: str, known: Iterable[str]) -> str:
+    alike = difflib.get_close_matches(word, list(known), n=3)
     return f" Did you mean: {', '.join(alike)}?" if alike else ""
 
 

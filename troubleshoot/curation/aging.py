@@ -121,7 +121,9 @@ def _range(entry: Entry, affected: Affected, records: Kept, oldest: str, publish
         yield Stale(entry.id, "open-range", f"{text} has no end, {when}: is it fixed by now?")
     if affected.basis == "measured" and records.bears_out(entry, affected) is False:
         yield Stale(entry.id, "contradicted", f"{text}: the releases in {record['file'] if record else ''} behave otherwise")
-    if affected.basis == "measured" and record is not None and published:
+    # Behind a border that was measured, new releases matter only from time to time: what was fixed may come back.
+    open_end = any(part.fixed is None for part in affected.ranges)
+    if affected.basis == "measured" and record is not None and published and (open_end or str(record["date"]) < oldest):
         measured = max((Version(probe["version"]) for probe in record["probes"]), default=None)
         newer = [one for one in published if measured is not None and Version(one) > measured]
         if newer:

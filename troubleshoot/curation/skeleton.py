@@ -89,7 +89,7 @@ def new_entry(
     content = _SKELETON.format(
         id=issue,
         notes=_notes(known),
-        title=_quoted(title or _TITLE) if title else _TITLE,
+        title=_quoted(title) if title else _TITLE,
         cause=cause or known.cause or _CAUSE,
         refines=parent or "",
         exception=known.exception or "RuntimeError",
@@ -138,7 +138,7 @@ def _affected(affected: tuple[str, str, str | None] | None) -> str:
     package, introduced, fixed = affected
     end = f", fixed: {_quoted(fixed)}" if fixed else ""
     return (
-        f"affected:\n  - package: {package}\n    ranges: [{{introduced: {_quoted(introduced)}{end}}}]\n"
+        f"affected:\n  - package: {_quoted(package)}\n    ranges: [{{introduced: {_quoted(introduced)}{end}}}]\n"
         "    basis: reported      # only what the source says; `measured` is written after troubleshoot kb bisect\n\n"
     )
 

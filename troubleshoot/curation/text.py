@@ -110,7 +110,11 @@ def gaps_text(result: Gaps) -> str:
         if one.nearest:
             lines.append(f"      nearest: {one.nearest} (troubleshoot kb why {one.files[0]} {one.nearest})")
         lines += [f"      {one.command}", ""]
-    told = [f"{result.reports} reports", f"{result.diagnosed} diagnosed", f"{sum(one.count for one in result.gaps)} without a diagnosis"]
+    told = [
+        f"{result.reports} {'report' if result.reports == 1 else 'reports'}",
+        f"{result.diagnosed} diagnosed",
+        f"{sum(one.count for one in result.gaps)} without a diagnosis",
+    ]
     told += [f"{result.out_of_scope} out of scope", f"{result.no_failure} without a failure"]
     lines.append(", ".join(told))
     lines += [f"not read: {one}" for one in result.unreadable]

@@ -47,7 +47,9 @@ def _inside(version: str, affected: Affected) -> bool | None:
 
 def affected_text(affected: Affected) -> str:
     """Return the ranges of one package as people write them."""
-    ranges = (VersionRange(one.introduced or one.unknown_before or "0", one.fixed) for one in affected.ranges)
+    borders = [(one.introduced or one.unknown_before or "0", one.fixed) for one in affected.ranges]
+    # Where both are the same, the older releases are unknown: no release is in that part.
+    ranges = (VersionRange(low, high) for low, high in borders if low != high or len(borders) == 1)
     return f"{affected.package} {' or '.join(map(str, ranges))}"
 
 

@@ -10,6 +10,7 @@ from troubleshoot.knowledge import KnowledgeBase
 from troubleshoot.knowledge.schema import Entry
 from troubleshoot.publishing.markup import code, escape, page_link
 from troubleshoot.publishing.words import Say
+from troubleshoot.ranking import NO_CAUSE
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,9 @@ class Catalogue:
         return code(issue) if entry is None else page_link(source, entry_page(issue), escape(self.title(entry)))
 
     def cause_link(self, source: str, cause: str) -> str:
-        """Return a link from a page to the page of a cause, by its title."""
+        """Return a link from a page to the page of a cause, by its title; that it is no problem of ours has no page."""
+        if cause == NO_CAUSE:
+            return escape(self.say("no-problem"))
         known = cause in self.base.causes.causes
         return page_link(source, cause_page(cause), escape(self.cause_title(cause))) if known else code(cause)
 

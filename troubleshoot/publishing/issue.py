@@ -96,7 +96,6 @@ def _why(entry: Entry, explanation: str, catalogue: Catalogue, page: str) -> str
                 prose((one.zh if say.language == "zh" else None) or one.note or ""),
             )
             for one in sorted(entry.causes, key=lambda one: -one.weight)
-            if one.cause != "none"
         ]
         parts += [escape(say("family.causes")), table((say("col.cause"), say("col.share"), say("col.means")), rows)]
     return "\n\n".join(parts)

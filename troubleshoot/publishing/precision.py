@@ -130,7 +130,7 @@ def _devices_table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
 
 def _rows(catalogue: Catalogue) -> list[tuple[str, ...]]:
     text = _TEXTS[catalogue.say.language]
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for label, device in devices():
         advice = advise(device)
         rows.append(
@@ -138,7 +138,9 @@ def _rows(catalogue: Catalogue) -> list[tuple[str, ...]]:
                 label,
                 text[advice.inference],
                 text[f"train.{advice.training}"],
-                *(_state(device, dtype, catalogue, compare=dtype != "float8_e4m3fn") for dtype in ("bfloat16", "float16", "float8_e4m3fn")),
+                _state(device, "bfloat16", catalogue, compare=True),
+                _state(device, "float16", catalogue, compare=True),
+                _float8(device, catalogue),
             )
         )
     return rows
@@ -152,6 +154,13 @@ def _state(device: Accelerator | str, dtype: str, catalogue: Catalogue, *, compa
     if compare and convolution != state:
         shown += " " + _TEXTS[say.language]["conv"].format(state=say(f"env.{convolution}"))
     return shown
+
+
+def _float8(device: Accelerator | str, catalogue: Catalogue) -> str:
+    """Return whether the device multiplies in float8: MI300 does so in formats of its own only."""
+    if support(device, "float8_e4m3fn").state != "native" and support(device, "float8_e4m3fnuz").state == "native":
+        return f"{_state(device, 'float8_e4m3fnuz', catalogue)} fnuz"
+    return _state(device, "float8_e4m3fn", catalogue)
 
 
 def hardware_page(catalogue: Catalogue) -> str:
