@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from troubleshoot.commands import audit, program
+from troubleshoot.commands import audit, edit, program
 from troubleshoot.commands.kb_app import kb_app
 from troubleshoot.commands.options import (
     HELP_NAMES,
@@ -260,3 +260,4 @@ def verify(
 
 
 app.command(cls=PlainCommand, epilog=examples(*audit.EXAMPLES, after=audit.AFTER))(audit.audit)
+app.command(name="fix", cls=PlainCommand, epilog=examples(*edit.EXAMPLES, after=edit.AFTER))(edit.fix)

@@ -109,6 +109,18 @@ def write(text: str, output: str | None) -> None:
         _discard_stdout()
 
 
+def say(text: str) -> None:
+    """Write to stderr, in what its encoding holds."""
+    stream = sys.stderr
+    if stream is None:
+        return
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    if not encoding.lower().replace("-", "").startswith(("utf", "gb18030")):
+        text = text.translate(_PLAIN)
+    stream.write(text.encode(encoding, "backslashreplace").decode(encoding, "replace"))
+    stream.flush()
+
+
 def use_color(choice: str, output: str | None) -> bool:
     """Tell whether to colour; see https://no-color.org. Raises InputError for another choice than auto, always, never."""
     if choice not in ("auto", "always", "never"):

@@ -10,7 +10,8 @@ import sys
 from troubleshoot.errors import InputError
 
 #: Options with a value, by every spelling.
-_VALUES = {"--lang": "language", "--kb": "kb", "--output": "output", "-o": "output"}
+_VALUES = {"--lang": "language", "--kb": "kb", "--output": "output", "-o": "output", "--timeout": "timeout", "--format": "format"}
+_FLAGS = {"--try-fixes": "try", "--first": "first", "--yes": "yes", "-y": "yes"}
 
 
 def main(arguments: list[str]) -> int | None:
@@ -34,6 +35,7 @@ def _run(waiting: list[str]) -> int:
 
     given: dict[str, list[str]] = {}
     redact = module = False
+    flags: set[str] = set()
     while waiting and waiting[0].startswith("-") and waiting[0] != "-":
         name, equals, value = waiting.pop(0).partition("=")
         if name == "--redact" and not equals:
@@ -41,6 +43,8 @@ def _run(waiting: list[str]) -> int:
         elif name == "-m" and not equals:
             module = True
             break
+        elif name in _FLAGS and not equals:
+            flags.add(_FLAGS[name])
         elif name in _VALUES:
             if not equals:
                 if not waiting:
@@ -53,6 +57,10 @@ def _run(waiting: list[str]) -> int:
             raise InputError(f"no such option: {name}. Options of the program come after it. See: troubleshoot run --help")
     if not waiting:
         raise InputError("no program given. See: troubleshoot run --help")
+    if "try" in flags:
+        return _try_fixes(waiting, given, flags, module=module, redact=redact)
+    if flags or "timeout" in given or "format" in given:
+        raise InputError("--first, --yes, --timeout and --format go with --try-fixes. See: troubleshoot run --help")
     output: object = "stderr"
     if "output" in given:
         from pathlib import Path
@@ -60,3 +68,37 @@ def _run(waiting: list[str]) -> int:
         output = Path(given["output"][-1])
     checked = options(output, language=given.get("language", [None])[-1], kb=given.get("kb", ()), redact=redact)
     return run_program(waiting[0], waiting[1:], checked, module=module)
+
+
+def _try_fixes(waiting: list[str], given: dict[str, list[str]], flags: set[str], *, module: bool, redact: bool) -> int:
+    from troubleshoot.commands.process import guarded
+    from troubleshoot.commands.try_fixes import run
+    from troubleshoot.trying.fresh import TIMEOUT
+
+    last = {name: values[-1] for name, values in given.items()}
+    told = {"output": last.get("output"), "language": last.get("language"), "kb": given.get("kb", []), "redact": redact}
+    return guarded(
+        lambda: run(
+            waiting[0],
+            waiting[1:],
+            module=module,
+            options=told,
+            timeout=seconds(last.get("timeout")) or TIMEOUT,
+            first="first" in flags,
+            yes="yes" in flags,
+            format=last.get("format", "text"),
+        )
+    )
+
+
+def seconds(text: str | None) -> float | None:
+    """Return the value of ``--timeout``. Raises InputError."""
+    if text is None:
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < 1e7:
+        raise InputError(f"--timeout {text}: give the seconds that one run may take")
+    return value

@@ -24,6 +24,8 @@ PATCHES: dict[str, frozenset[str]] = {
     "cast_outputs": frozenset({"module", "dtype"}),
     "keep_fp32": frozenset({"modules"}),
     "move_module": frozenset({"module", "device"}),
+    "move_inputs": frozenset({"device"}),
+    "autocast": frozenset({"dtype"}),
     "set_attention": frozenset({"implementation"}),
     "repair_probabilities": frozenset(),
 }
@@ -122,6 +124,12 @@ def _patch_code(action: Mapping[str, Any]) -> str:
         device = str(action["device"])
         target = "model.device" if device == "model" else repr(device)
         return f"{module}.to({target}{f', dtype={dtype}' if 'dtype' in action else ''})"
+    if name == "move_inputs":
+        device = str(action["device"])
+        target = "model.device" if device == "model" else repr(device)
+        return f"inputs = {{k: v.to({target}) for k, v in inputs.items()}}"
+    if name == "autocast":
+        return f'with torch.autocast("cuda", dtype={"model.dtype" if dtype == "dtype" else dtype}):\n    outputs = model(**inputs)'
     if name == "set_attention":
         return f'model = AutoModel.from_pretrained(..., attn_implementation="{action["implementation"]}")'
     # Not -inf: where every logit is NaN, a row of -inf would again have no distribution.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import ModuleType, TracebackType
 from typing import Any
 
@@ -16,8 +16,12 @@ from troubleshoot.errors import InputError
 from troubleshoot.handlers.options import Options
 
 
-def run_program(target: str, arguments: Sequence[str], options: Options, *, module: bool = False) -> int:
+def run_program(
+    target: str, arguments: Sequence[str], options: Options, *, module: bool = False, sources: Mapping[str, bytes] | None = None
+) -> int:
     """Run a script, or a module with ``module``, with its arguments, and return the exit status.
+
+    ``sources`` has, by absolute path, what is run in place of what the script's file holds.
 
     Raises:
         InputError: there is no such script.
@@ -27,6 +31,8 @@ def run_program(target: str, arguments: Sequence[str], options: Options, *, modu
     from troubleshoot.handlers import hooks
 
     source = b"" if module else _source(target)
+    if sources and source is not None:
+        source = sources.get(os.path.realpath(target), source)
     hooks.install(options.output, language=options.language, kb=options.kb, redact=options.redact)
     sys.argv[:] = [target, *arguments]
     try:

@@ -122,6 +122,18 @@ class Census:
                 return False
         return True
 
+    def odd(self, kind: str) -> tuple[str, ...]:
+        """Return the modules that hold parameters unlike most of the model, in ``kind`` "dtype" or "device"; empty for another kind."""
+        if kind == "dtype":
+            main = self.main_dtype
+            found = [one.path for one in self.held if one.role == "parameter" and one.dtype in FLOATING and one.dtype != main]
+        elif kind == "device":
+            main = self.main_device
+            found = [one.path for one in self.held if one.role == "parameter" and one.device != main]
+        else:
+            found = []
+        return tuple(dict.fromkeys(found))
+
     def describe(self, path: str) -> SeenModule:
         """Return what a module's own tensors are."""
         own = [one for one in self.held if one.path == path and one.role != "constant"]

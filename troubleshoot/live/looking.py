@@ -114,6 +114,8 @@ def _conclude(frames: list[Spot], census: Census, root: Any, name: str, leaf: An
         autocast_text=why,
         frame=f"{locate(place.file)[1]}:{place.line}" if place else None,
         message=message,
+        root_cls=census.classes.get(""),
+        odd=census.odd(found.kind),
     )
     if not found.kind or (leaf is not None and path is None):
         return seen

@@ -55,7 +55,11 @@ class Blame:
 
 @dataclass(frozen=True)
 class Seen:
-    """All that was seen: operands of the failing operation, modules from the outermost to the innermost, and who is to blame."""
+    """All that was seen: operands of the failing operation, modules from the outermost to the innermost, and who is to blame.
+
+    ``root_cls`` is the class of the outermost module, ``odd`` the paths of the modules below it that hold parameters of another dtype (or
+    on another device, where that is what differs) than most of the model.
+    """
 
     operands: tuple[Operand, ...] = ()
     modules: tuple[SeenModule, ...] = ()
@@ -67,4 +71,6 @@ class Seen:
     frame: str | None = None
     blame: Blame | None = None
     message: str = ""
+    root_cls: str | None = None
+    odd: tuple[str, ...] = ()
     notes: tuple[str, ...] = field(default=())

@@ -20,8 +20,8 @@ from typing import Any
 _MOST = 40_000
 
 
-def tie_to(parent: int) -> None:
-    """Die with the parent: by the kernel's signal on Linux, elsewhere because its end of standard input closes."""
+def tie_to(parent: int, pipe: int = 0) -> None:
+    """Die with the parent: by the kernel's signal on Linux, elsewhere because its end of a pipe, which is standard input, closes."""
     if sys.platform == "linux":
         import ctypes
         import signal
@@ -31,12 +31,12 @@ def tie_to(parent: int) -> None:
         # It may have died before that call.
         if parent and os.getppid() != parent:
             os._exit(1)
-    threading.Thread(target=_await_end_of_input, daemon=True).start()
+    threading.Thread(target=_await_end_of_input, args=(pipe,), daemon=True).start()
 
 
-def _await_end_of_input() -> None:
+def _await_end_of_input(pipe: int) -> None:
     try:
-        while os.read(0, 4096):
+        while os.read(pipe, 4096):
             pass
     except OSError:
         return

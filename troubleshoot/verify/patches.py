@@ -144,17 +144,22 @@ def _convert(module: Any, undo: Undo, *, dtype: Any = None, device: Any = None) 
 
 def map_floats(value: Any, change: Callable[[Any], Any]) -> Any:
     """Change every floating-point tensor in nested lists, tuples, dicts and model outputs; what holds none is returned as it is."""
+    return map_tensors(value, lambda one: change(one) if one.is_floating_point() else one)
+
+
+def map_tensors(value: Any, change: Callable[[Any], Any]) -> Any:
+    """Change every tensor in nested lists, tuples, dicts and model outputs; what holds none is returned as it is."""
     import torch
 
     if isinstance(value, torch.Tensor):
-        return change(value) if value.is_floating_point() else value
+        return change(value)
     if isinstance(value, tuple):
-        changed = [map_floats(one, change) for one in value]
+        changed = [map_tensors(one, change) for one in value]
         return type(value)(*changed) if hasattr(value, "_fields") else type(value)(changed)
     if isinstance(value, list):
-        return [map_floats(one, change) for one in value]
+        return [map_tensors(one, change) for one in value]
     if isinstance(value, Mapping):
-        changed_items = {key: map_floats(one, change) for key, one in value.items()}
+        changed_items = {key: map_tensors(one, change) for key, one in value.items()}
         # transformers' ModelOutput is a dict and a dataclass: it is built from its fields.
         return changed_items if type(value) is dict else type(value)(**changed_items)
     return value
@@ -221,18 +226,45 @@ def _first_dtype(value: Any) -> Any:
     return met[0] if met else None
 
 
-def _move_module(model: Any, action: Mapping[str, Any], requested: Any, undo: Undo) -> None:
+def _device(model: Any, name: str) -> Any:
+    """The device of this name; "model" is where most of the model is."""
     import torch
 
-    name = str(action["device"])
-    if name == "model":
-        places: dict[Any, int] = {}
-        for one in model.parameters():
-            places[one.device] = places.get(one.device, 0) + one.numel()
-        # Accelerators first: what was left behind was left on the CPU.
-        device = max(places, key=lambda place: (place.type != "cpu", places[place]))
-    else:
-        device = torch.device(name)
+    if name != "model":
+        return torch.device(name)
+    places: dict[Any, int] = {}
+    for one in model.parameters():
+        places[one.device] = places.get(one.device, 0) + one.numel()
+    if not places:
+        raise InputError("the model has no parameters, so it is on no device: name one")
+    # Accelerators first: what was left behind was left on the CPU.
+    return max(places, key=lambda place: (place.type != "cpu", places[place]))
+
+
+def _move_inputs(model: Any, action: Mapping[str, Any], requested: Any, undo: Undo) -> None:
+    device = _device(model, str(action["device"]))
+
+    def hook(_: Any, args: Any, kwargs: Any) -> Any:
+        return map_tensors(args, lambda one: one.to(device)), map_tensors(kwargs, lambda one: one.to(device))
+
+    for module in _modules(model, str(action.get("module", ""))):
+        undo.append(module.register_forward_pre_hook(hook, with_kwargs=True).remove)
+
+
+def _autocast(model: Any, action: Mapping[str, Any], requested: Any, undo: Undo) -> None:
+    """Run ``forward`` under autocast, on the device of the model."""
+    import torch
+
+    dtype = _dtype(model, action, requested)
+    decorate = torch.autocast(_device(model, "model").type, dtype=dtype)
+    had = "forward" in vars(model)
+    before = model.forward
+    model.forward = decorate(before)
+    undo.append(partial(setattr, model, "forward", before) if had else partial(delattr, model, "forward"))
+
+
+def _move_module(model: Any, action: Mapping[str, Any], requested: Any, undo: Undo) -> None:
+    device = _device(model, str(action["device"]))
     dtype = _dtype(model, action, requested) if "dtype" in action else None
     for module in _modules(model, str(action["module"])):
         _convert(module, undo, dtype=dtype, device=device)
@@ -301,6 +333,8 @@ _PATCHES: Mapping[str, Callable[[Any, Mapping[str, Any], Any, Undo], None]] = {
     "cast_outputs": _cast_outputs,
     "keep_fp32": _keep_fp32,
     "move_module": _move_module,
+    "move_inputs": _move_inputs,
+    "autocast": _autocast,
     "set_attention": _set_attention,
     "repair_probabilities": _repair_probabilities,
 }

@@ -1,0 +1,287 @@
+"""``troubleshoot fix``: a unified diff for a failing script, the proof that it helps, and the change itself if that is asked for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from troubleshoot.commands import process
+from troubleshoot.commands.diagnose import load
+from troubleshoot.editing.failure import Failure, failure_of
+from troubleshoot.editing.files import apply_files, protected, unified_diff
+from troubleshoot.editing.model import Plan, Refusal, RefusedError
+from troubleshoot.errors import InputError
+
+if TYPE_CHECKING:
+    from troubleshoot.knowledge import KnowledgeBase
+    from troubleshoot.result import FixAdvice
+    from troubleshoot.trying.fresh import Program
+    from troubleshoot.trying.proving import Proof
+    from troubleshoot.verify.signals import Stop
+
+#: Plans that --run tries one after the other, unless --fix names one.
+_MOST_PLANS = 4
+#: Characters of a run's output that the JSON form keeps.
+_KEPT = 20_000
+_MARKS = {True: "✓", False: "✗"}
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    """What is told in the end. ``why`` says why there is no edit."""
+
+    program: Program
+    failure: Failure | None
+    issue: str
+    cause: str
+    plans: tuple[Plan, ...] = ()
+    refused: tuple[Refusal, ...] = ()
+    proofs: tuple[Proof, ...] = ()
+    applied: Mapping[str, str] | None = None
+    why: str = ""
+
+    @property
+    def plan(self) -> Plan | None:
+        """The plan that works, else the first."""
+        works = next((one.plan for one in self.proofs if one.works), None)
+        if works is not None:
+            return works
+        return self.proofs[0].plan if self.proofs else self.plans[0] if self.plans else None
+
+    @property
+    def works(self) -> bool | None:
+        """Whether a run showed that the error is gone; None where nothing was run."""
+        return any(one.works for one in self.proofs) if self.proofs else None
+
+
+def run(
+    script: str,
+    arguments: Sequence[str],
+    *,
+    issue: str | None,
+    fix: str | None,
+    report: str | None,
+    apply: bool,
+    proving: bool,
+    timeout: str | None,
+    format: str,
+    kb: Sequence[str],
+    output: str | None,
+) -> int:
+    """Print the diff on stdout and what there is to say about it on stderr. Return 0 for an edit (that works, where it was run), else 1."""
+    from troubleshoot.commands.run import seconds
+    from troubleshoot.trying.fresh import TIMEOUT, Program
+    from troubleshoot.verify.signals import stoppable
+    from troubleshoot.verify.workspace import workspace
+
+    process.check_format(format, ("text", "json"))
+    if not Path(script).is_file():
+        raise InputError(f"cannot read {script}: no such file")
+    if find_spec("libcst") is None:
+        raise InputError("source edits need LibCST: pip install 'troubleshoot[edit]'")
+    limit = seconds(timeout) or TIMEOUT
+    base = load(kb)
+    program = Program(script, tuple(arguments))
+    with stoppable() as stop, workspace() as folder:
+        outcome = _edit(program, base, folder, stop, issue=issue, fix=fix, report=report, proving=proving, timeout=limit)
+    diff = _diff(outcome.plan) if outcome.plan is not None else ""
+    if apply and outcome.plan is not None and outcome.works is not False:
+        outcome = replace(outcome, applied=apply_files(_contents(outcome.plan)))
+    if format == "json":
+        process.write(json.dumps(_told(outcome, diff), ensure_ascii=False, indent=2) + "\n", output)
+    else:
+        process.write(diff, output)
+        process.say(_text(outcome, apply=apply))
+    return 0 if outcome.plan is not None and outcome.works is not False else 1
+
+
+def _edit(
+    program: Program,
+    base: KnowledgeBase,
+    folder: Path,
+    stop: Stop,
+    *,
+    issue: str | None,
+    fix: str | None,
+    report: str | None,
+    proving: bool,
+    timeout: float,
+) -> _Outcome:
+    wanted = base.entry(issue.strip()) if issue is not None else None
+    nothing = _Outcome(program, None, wanted.id if wanted else "", (wanted.cause or "") if wanted else "")
+    why = protected(str(Path(program.target).resolve()))
+    if why is not None:
+        return replace(nothing, why=why)
+    failure: Failure | None = None
+    if report is not None:
+        failure = _reported(report, base)
+    elif wanted is None:
+        failure, why = _failed(program, folder, stop, timeout)
+        if failure is None:
+            return replace(nothing, why=why or "")
+    found = _planned(program, base, failure, wanted, fix)
+    if wanted is not None and not found.plans and failure is None:
+        # What the source alone does not tell, the failing line may.
+        failure, why = _failed(program, folder, stop, timeout)
+        if failure is None:
+            return replace(found, why=why or "")
+        found = _planned(program, base, failure, wanted, fix)
+    if proving and found.plans:
+        from troubleshoot.trying.proving import prove
+
+        plans = found.plans if fix is not None else found.plans[:_MOST_PLANS]
+        proofs = prove(program, plans, found.failure, folder, stop, timeout=timeout, progress=_progress)
+        found = replace(found, proofs=proofs)
+    return found
+
+
+def _reported(report: str, base: KnowledgeBase) -> Failure:
+    from troubleshoot.commands.diagnose import read_source
+    from troubleshoot.diagnosis import diagnose
+
+    return failure_of(diagnose(read_source(report), kb=base))
+
+
+def _failed(program: Program, folder: Path, stop: Stop, timeout: float) -> tuple[Failure | None, str | None]:
+    """Run the program and return what it dies of, else why there is nothing to go by."""
+    from troubleshoot.trying.fresh import run_program_fresh
+
+    process.say(f"troubleshoot: running {program.target} to see how it fails\n")
+    ran = run_program_fresh(program, folder, stop, timeout=timeout)
+    if ran.outcome == "ok":
+        return None, "it ends without an error here. Give its traceback with --report, or a known issue with --issue"
+    if ran.failure is not None:
+        return ran.failure, None
+    if ran.outcome == "exited" and ran.output.strip():
+        # It has caught its exception itself, and printed it.
+        from troubleshoot.diagnosis import diagnose
+
+        failure = failure_of(diagnose(ran.output, environment="local"))
+        if failure.known:
+            return failure, None
+    return None, f"{ran.error}, and no exception tells why" if ran.outcome != "hang" else f"{ran.error}: see --timeout"
+
+
+def _planned(program: Program, base: KnowledgeBase, failure: Failure | None, wanted: Any, fix: str | None) -> _Outcome:
+    from troubleshoot.editing.entries import fixes_of_issue
+    from troubleshoot.editing.planning import plans_for
+
+    if wanted is not None and (failure is None or failure.issue != wanted.id):
+        cause = failure.cause if failure is not None and failure.cause in [one.cause for one in wanted.causes] else wanted.cause
+        fixes = fixes_of_issue(wanted, cause, base)
+        if failure is not None:
+            failure = failure.of(fixes, issue=wanted.id, cause=cause or failure.cause, title=wanted.title)
+        issue, cause = wanted.id, cause or ""
+    elif failure is not None and failure.known:
+        fixes, issue, cause = failure.fixes, failure.issue, failure.cause
+    else:
+        error = failure.error.splitlines()[0] if failure is not None and failure.error else "nothing that failed"
+        return _Outcome(program, failure, "", "", why=f"there is no diagnosis for: {error}")
+    chosen = tuple(one for one in fixes if one.fits is not False and one.expected == "works")
+    if fix is not None:
+        chosen = tuple(one for one in fixes if one.id == fix)
+        if not chosen:
+            raise InputError(f"{issue} has no fix {fix!r}; it has {', '.join(one.id for one in fixes)}")
+        if chosen[0].expected != "works":
+            return _Outcome(program, failure, issue, cause, why=f"{fix} does not help here: {chosen[0].reason or chosen[0].why}")
+    try:
+        plans, refused = plans_for(program.target, chosen, failure)
+    except RefusedError as error:
+        return _Outcome(program, failure, issue, cause, why=str(error))
+    return _Outcome(program, failure, issue, cause, tuple(plans), tuple(refused), why="" if plans else "no edit is certain to be right")
+
+
+def _contents(plan: Plan) -> dict[str, tuple[bytes, bytes]]:
+    return {path: (Path(path).read_bytes(), after) for path, after in plan.files.items()}
+
+
+def _diff(plan: Plan) -> str:
+    return "".join(unified_diff(path, Path(path).read_bytes(), after) for path, after in plan.files.items())
+
+
+def _told(outcome: _Outcome, diff: str) -> dict[str, Any]:
+    """Return the JSON object (docs/fixing.md)."""
+    plan = outcome.plan
+    return {
+        "script": outcome.program.target,
+        "issue": outcome.issue or None,
+        "cause": outcome.cause or None,
+        "error": outcome.failure.error if outcome.failure is not None else None,
+        "fix": _named(plan.fix) if plan is not None else None,
+        "edits": [{"file": one.file, "operation": one.operation, "line": one.line, "what": one.what} for one in plan.steps] if plan else [],
+        "arguments": list(plan.arguments) if plan is not None and plan.arguments is not None else None,
+        "diff": diff,
+        "runs": [_ran(one) for one in outcome.proofs],
+        "works": outcome.works,
+        "applied": [{"file": file, "backup": backup} for file, backup in (outcome.applied or {}).items()],
+        "others": [_named(one.fix) for one in outcome.plans if plan is None or one.fix.id != plan.fix.id],
+        "refused": [{**_named(one.fix), "why": one.why} for one in outcome.refused],
+        "why": outcome.why or None,
+    }
+
+
+def _named(fix: FixAdvice) -> dict[str, Any]:
+    return {"id": fix.id, "kind": fix.kind, "title": fix.title, "applicability": fix.applicability}
+
+
+def _ran(proof: Proof) -> dict[str, Any]:
+    ran = proof.ran
+    instead = ran.failure.issue or None if ran.failure is not None else None
+    return {
+        "fix": proof.plan.fix.id, "outcome": ran.outcome, "error": ran.error, "diagnosed_as": instead, "seconds": round(ran.seconds, 2),
+        "output": ran.output[-_KEPT:],
+    }  # fmt: skip
+
+
+def _text(outcome: _Outcome, *, apply: bool) -> str:
+    """Return what there is to say about an edit, or about there being none."""
+    lines: list[str] = []
+    if outcome.issue:
+        lines.append(f"{outcome.issue}" + (f": {outcome.cause}" if outcome.cause else ""))
+    plan = outcome.plan
+    if plan is None:
+        lines.append(f"troubleshoot: no edit: {outcome.why}")
+        lines += [f"  – {one.fix.id}: {one.why}" for one in outcome.refused]
+        return "\n".join(lines) + "\n"
+    note = "" if plan.fix.applicability == "safe" else "  [may change numerics or memory]"
+    lines.append(f"{plan.fix.id}: {plan.fix.title}{note}")
+    lines += [f"  {Path(one.file).name}:{one.line}  {one.operation}: {one.what}" for one in plan.steps]
+    if plan.arguments is not None:
+        lines.append(f"  arguments: {' '.join(plan.arguments)}")
+    for proof in outcome.proofs:
+        lines += _proof_lines(proof)
+    if outcome.applied is not None:
+        lines += [f"written: {file} (before: {backup})" for file, backup in outcome.applied.items()]
+    elif apply:
+        lines.append("not written: the run shows that it does not help")
+    else:
+        lines.append("nothing is written: --apply does that" + ("" if outcome.proofs else ", --run shows first whether it helps"))
+    others = [one.fix.id for one in outcome.plans if one.fix.id != plan.fix.id]
+    if others:
+        lines.append(f"other edits: {', '.join(f'--fix {one}' for one in others)}")
+    commands = [f"{one.fix.id}: {one.fix.command}" for one in outcome.refused if one.fix.command is not None]
+    if commands:
+        lines.append(f"without an edit: {'; '.join(commands)}")
+    return "\n".join(lines) + "\n"
+
+
+def _proof_lines(proof: Proof) -> list[str]:
+    ran = proof.ran
+    if proof.works:
+        shown = ran.output.rstrip("\n").splitlines()[-10:]
+        ends = f"{_MARKS[True]} the edited copy ran to its end in {ran.seconds:.1f} s: the error is gone. It printed:"
+        return [ends, *(f"  | {one}" for one in shown)]
+    error = (ran.error or ran.outcome).splitlines()[0][:300]
+    lines = [f"{_MARKS[False]} with {proof.plan.fix.id} the edited copy ended otherwise ({ran.outcome}): {error}"]
+    if ran.failure is not None and ran.failure.known:
+        lines.append(f"    which is {ran.failure.issue}: {ran.failure.cause}")
+    return lines
+
+
+def _progress(text: str, done: int, total: int) -> None:
+    process.say(f"troubleshoot: [{done + 1}/{total}] {text}\n")
+
