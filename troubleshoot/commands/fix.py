@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from troubleshoot.commands import process
 from troubleshoot.commands.diagnose import load
+from troubleshoot.editing.configs import is_config, plans_for_config
 from troubleshoot.editing.failure import Failure, failure_of
 from troubleshoot.editing.files import apply_files, protected, unified_diff
+from troubleshoot.editing.flags import is_shell, plan_for_arguments, plans_for_shell
 from troubleshoot.editing.model import Plan, Refusal, RefusedError
 from troubleshoot.errors import InputError
 
@@ -81,7 +83,12 @@ def run(
     process.check_format(format, ("text", "json"))
     if not Path(script).is_file():
         raise InputError(f"cannot read {script}: no such file")
-    if find_spec("libcst") is None:
+    configuring = is_config(script) or is_shell(script)
+    if configuring and (proving or arguments):
+        raise InputError(f"{script} is no Python script to run: troubleshoot fix SCRIPT --run -- ... {script}")
+    if configuring and issue is None and report is None:
+        raise InputError(f"{script} does not tell what fails: give --report FILE or --issue ID")
+    if not configuring and find_spec("libcst") is None:
         raise InputError("source edits need LibCST: pip install 'troubleshoot[edit]'")
     limit = seconds(timeout) or TIMEOUT
     base = load(kb)
@@ -89,7 +96,7 @@ def run(
     with stoppable() as stop, workspace() as folder:
         outcome = _edit(program, base, folder, stop, issue=issue, fix=fix, report=report, proving=proving, timeout=limit)
     diff = _diff(outcome.plan) if outcome.plan is not None else ""
-    if apply and outcome.plan is not None and outcome.works is not False:
+    if apply and outcome.plan is not None and outcome.plan.files and outcome.works is not False:
         outcome = replace(outcome, applied=apply_files(_contents(outcome.plan)))
     if format == "json":
         process.write(json.dumps(_told(outcome, diff), ensure_ascii=False, indent=2) + "\n", output)
@@ -124,7 +131,7 @@ def _edit(
         if failure is None:
             return replace(nothing, why=why or "")
     found = _planned(program, base, failure, wanted, fix)
-    if wanted is not None and not found.plans and failure is None:
+    if wanted is not None and not found.plans and failure is None and not (is_config(program.target) or is_shell(program.target)):
         # What the source alone does not tell, the failing line may.
         failure, why = _failed(program, folder, stop, timeout)
         if failure is None:
@@ -168,7 +175,6 @@ def _failed(program: Program, folder: Path, stop: Stop, timeout: float) -> tuple
 
 def _planned(program: Program, base: KnowledgeBase, failure: Failure | None, wanted: Any, fix: str | None) -> _Outcome:
     from troubleshoot.editing.entries import fixes_of_issue
-    from troubleshoot.editing.planning import plans_for
 
     if wanted is not None and (failure is None or failure.issue != wanted.id):
         cause = failure.cause if failure is not None and failure.cause in [one.cause for one in wanted.causes] else wanted.cause
@@ -189,10 +195,48 @@ def _planned(program: Program, base: KnowledgeBase, failure: Failure | None, wan
         if chosen[0].expected != "works":
             return _Outcome(program, failure, issue, cause, why=f"{fix} does not help here: {chosen[0].reason or chosen[0].why}")
     try:
-        plans, refused = plans_for(program.target, chosen, failure)
+        plans, refused = _plans(program, chosen, failure)
     except RefusedError as error:
         return _Outcome(program, failure, issue, cause, why=str(error))
     return _Outcome(program, failure, issue, cause, tuple(plans), tuple(refused), why="" if plans else "no edit is certain to be right")
+
+
+def _plans(program: Program, fixes: Sequence[FixAdvice], failure: Failure | None) -> tuple[list[Plan], list[Refusal]]:
+    """Return the edits of the target, where it has none for a fix those of its arguments, and of the configurations that they name."""
+    if is_config(program.target):
+        return plans_for_config(program.target, fixes)
+    if is_shell(program.target):
+        return plans_for_shell(program.target, fixes)
+    from troubleshoot.editing.planning import plans_for
+
+    plans, refused = plans_for(program.target, fixes, failure)
+    further: list[Plan] = []
+    left: list[Refusal] = []
+    for one in refused:
+        made = _elsewhere(program, one.fix)
+        if made is None:
+            left.append(one)
+        else:
+            further.append(made)
+    order = {fix.id: position for position, fix in enumerate(fixes)}
+    return sorted([*plans, *further], key=lambda plan: order[plan.fix.id]), left
+
+
+def _elsewhere(program: Program, fix: FixAdvice) -> Plan | None:
+    try:
+        return plan_for_arguments(program.arguments, fix)
+    except RefusedError:
+        pass
+    for one in program.arguments:
+        path = one.partition("=")[2] if one.startswith("-") else one
+        if is_config(path) and Path(path).is_file() and protected(path) is None:
+            try:
+                plans, _ = plans_for_config(path, [fix])
+            except RefusedError:
+                continue
+            if plans:
+                return plans[0]
+    return None
 
 
 def _contents(plan: Plan) -> dict[str, tuple[bytes, bytes]]:
@@ -249,16 +293,19 @@ def _text(outcome: _Outcome, *, apply: bool) -> str:
         return "\n".join(lines) + "\n"
     note = "" if plan.fix.applicability == "safe" else "  [may change numerics or memory]"
     lines.append(f"{plan.fix.id}: {plan.fix.title}{note}")
-    lines += [f"  {Path(one.file).name}:{one.line}  {one.operation}: {one.what}" for one in plan.steps]
+    for one in plan.steps:
+        lines.append(f"  {Path(one.file).name}:{one.line}  {one.operation}: {one.what}" if one.file else f"  {one.operation}: {one.what}")
     if plan.arguments is not None:
-        lines.append(f"  arguments: {' '.join(plan.arguments)}")
+        import shlex
+
+        lines.append(f"run it as: python {shlex.join([outcome.program.target, *plan.arguments])}")
     for proof in outcome.proofs:
         lines += _proof_lines(proof)
     if outcome.applied is not None:
         lines += [f"written: {file} (before: {backup})" for file, backup in outcome.applied.items()]
     elif apply:
         lines.append("not written: the run shows that it does not help")
-    else:
+    elif plan.files:
         lines.append("nothing is written: --apply does that" + ("" if outcome.proofs else ", --run shows first whether it helps"))
     others = [one.fix.id for one in outcome.plans if one.fix.id != plan.fix.id]
     if others:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from troubleshoot.editing.configs import is_config
 from troubleshoot.editing.failure import Failure
 from troubleshoot.editing.model import Plan, RefusedError
 from troubleshoot.editing.planning import plans_for
@@ -75,7 +79,33 @@ def _prove(program: Program, plan: Plan, failure: Failure | None, folder: Path, 
 
 def _run(program: Program, plan: Plan, folder: Path, stop: Stop, timeout: float) -> Ran:
     arguments = plan.arguments if plan.arguments is not None else program.arguments
-    return run_program_fresh(replace(program, arguments=arguments), folder, stop, timeout=timeout, sources=plan.files)
+    sources = {path: data for path, data in plan.files.items() if not is_config(path)}
+    with ExitStack() as copies:
+        for path, data in plan.files.items():
+            if is_config(path):
+                copy = copies.enter_context(_copy_beside(path, data))
+                arguments = tuple(_renamed(one, path, copy) for one in arguments)
+        return run_program_fresh(replace(program, arguments=arguments), folder, stop, timeout=timeout, sources=sources)
+
+
+@contextmanager
+def _copy_beside(path: str, data: bytes) -> Iterator[str]:
+    """Write an edited configuration beside the original, where relative paths in it still lead somewhere, for the time of a run."""
+    place = Path(path)
+    handle, name = tempfile.mkstemp(dir=place.parent, prefix=f".{place.stem}-edited-", suffix=place.suffix)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        yield name
+    finally:
+        Path(name).unlink(missing_ok=True)
+
+
+def _renamed(argument: str, path: str, copy: str) -> str:
+    option, equals, value = argument.partition("=")
+    if argument == path:
+        return copy
+    return f"{option}={copy}" if equals and value == path else argument
 
 
 def _further(program: Program, plan: Plan, failure: Failure) -> Plan | None:

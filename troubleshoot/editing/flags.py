@@ -1,0 +1,137 @@
+"""Launch flags in shell scripts and on command lines: ``--fp16`` becomes ``--bf16``, ``--dtype half`` another dtype."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from troubleshoot.editing.model import Plan, Refusal, RefusedError, Step
+from troubleshoot.editing.spellings import HALF, NAMES, respelled, wanted_dtype
+from troubleshoot.result import FixAdvice
+
+_VALUED = (
+    "--dtype", "--torch_dtype", "--torch-dtype", "--precision", "--mixed_precision", "--mixed-precision", "--amp_dtype", "--amp-dtype",
+)  # fmt: skip
+_SWITCHES = {"--fp16": "float16", "--bf16": "bfloat16", "--half": "float16"}
+_TRUE = ("True", "true", "1", "yes")
+_WORD = re.compile(r"[^\s'\"\\;|&()<>]+")
+
+
+def is_shell(path: str) -> bool:
+    """Tell whether a file is a shell script: by its name, or its first line."""
+    if path.lower().endswith((".sh", ".bash", ".zsh", ".slurm", ".sbatch")):
+        return True
+    try:
+        with Path(path).open("rb") as file:
+            first = file.readline(200)
+    except OSError:
+        return False
+    return first.startswith(b"#!") and b"sh" in first and b"python" not in first
+
+
+def plans_for_shell(path: str, fixes: Iterable[FixAdvice]) -> tuple[list[Plan], list[Refusal]]:
+    """Return what fixes change in the commands of a shell script. Raises RefusedError where it cannot be read."""
+    try:
+        text = Path(path).read_bytes().decode("utf-8")
+    except OSError as error:
+        raise RefusedError(f"cannot read {path}: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise RefusedError(f"{path} is no UTF-8") from error
+    words = _words(text)
+    plans: list[Plan] = []
+    refused: list[Refusal] = []
+    for fix in fixes:
+        try:
+            after, steps = _edited(text, words, wanted_dtype(fix), path)
+        except RefusedError as error:
+            refused.append(Refusal(fix, str(error)))
+            continue
+        plans.append(Plan(fix, {path: after.encode("utf-8")}, tuple(steps)))
+    return plans, refused
+
+
+def plan_for_arguments(arguments: Sequence[str], fix: FixAdvice) -> Plan:
+    """Return the plan that changes a program's arguments. Raises RefusedError where none of them says a dtype."""
+    changes = _changes(list(arguments), wanted_dtype(fix))
+    if not changes:
+        raise RefusedError("none of the arguments asks for a dtype")
+    made = [changes.get(index, one) for index, one in enumerate(arguments)]
+    steps = tuple(Step("change-flag", "", 0, _told(arguments[index], to)) for index, to in changes.items())
+    return Plan(fix, {}, steps, tuple(one for one in made if one is not None))
+
+
+def _told(old: str, new: str | None) -> str:
+    return f"{old} becomes {new}" if new is not None else f"{old} is gone"
+
+
+def _changes(words: list[str], wanted: str) -> dict[int, str | None]:
+    """Return by position what words become; None for one that goes."""
+    found: dict[int, str | None] = {}
+    for index, word in enumerate(words):
+        flag, equals, value = word.partition("=")
+        following = words[index + 1] if index + 1 < len(words) else ""
+        given = _SWITCHES.get(flag)
+        if given is not None and given != wanted:
+            said = value if equals else following if following in (*_TRUE, "False", "false", "0", "no") else ""
+            if said and said not in _TRUE:
+                continue
+            other = {"float16": "--fp16", "bfloat16": "--bf16"}.get(wanted)
+            there = other is not None and any(one.partition("=")[0] == other for one in words)
+            if other is not None and flag == "--half":
+                raise RefusedError(f"{flag} has no counterpart for {wanted}")
+            if other is None or there:
+                found[index] = None
+                if said and not equals:
+                    found[index + 1] = None
+            else:
+                found[index] = f"{other}={value}" if equals else other
+        elif flag in _VALUED:
+            old = value if equals else following
+            if NAMES.get(old) in HALF and NAMES[old] != wanted:
+                to = respelled(old, wanted, flag.lstrip("-"))
+                if equals:
+                    found[index] = f"{flag}={to}"
+                else:
+                    found[index + 1] = to
+    return found
+
+
+def _words(text: str) -> list[tuple[int, int]]:
+    """Return where the words of the commands stand; comments are none."""
+    found: list[tuple[int, int]] = []
+    position = 0
+    for line in text.splitlines(keepends=True):
+        body = re.split(r"(?:^|(?<=\s))#", line, maxsplit=1)[0]
+        found += [(position + match.start(), position + match.end()) for match in _WORD.finditer(body)]
+        position += len(line)
+    return found
+
+
+def _edited(text: str, words: list[tuple[int, int]], wanted: str, path: str) -> tuple[str, list[Step]]:
+    changes = _changes([text[start:end] for start, end in words], wanted)
+    if not changes:
+        raise RefusedError(f"no command in {Path(path).name} has a flag that asks for another dtype than {wanted}")
+    steps = []
+    for index, to in changes.items():
+        start, end = words[index]
+        steps.append(Step("change-flag", path, text.count("\n", 0, start) + 1, _told(text[start:end], to)))
+    for index, to in sorted(changes.items(), reverse=True):
+        start, end = words[index]
+        text = text[:start] + to + text[end:] if to is not None else _without(text, start, end)
+    return text, steps
+
+
+def _without(text: str, start: int, end: int) -> str:
+    """Take a word out, and the line with it where it stood alone on a continued one."""
+    before = text.rfind("\n", 0, start) + 1
+    after = text.find("\n", end)
+    after = len(text) if after < 0 else after
+    if text[before:start].strip() == "" and text[end:after].strip() in ("\\", ""):
+        if text[end:after].strip() == "\\":
+            return text[:before] + text[after + 1 :]
+        # The last line of a command: the one before it no longer continues.
+        head = re.sub(r"[ \t]*\\\r?\n$", "", text[:before])
+        return head + text[after:] if head != text[:before] else text[:before] + text[after:]
+    blank = start - 1 if start and text[start - 1] in " \t" else start
+    return text[:blank] + text[end:]
