@@ -306,7 +306,8 @@ def _text(outcome: _Outcome, *, apply: bool) -> str:
     elif apply:
         lines.append("not written: the run shows that it does not help")
     elif plan.files:
-        lines.append("nothing is written: --apply does that" + ("" if outcome.proofs else ", --run shows first whether it helps"))
+        proof = "" if outcome.proofs or is_config(outcome.program.target) or is_shell(outcome.program.target) else ", --run shows whether it helps"
+        lines.append(f"nothing is written: --apply does that{proof}")
     others = [one.fix.id for one in outcome.plans if one.fix.id != plan.fix.id]
     if others:
         lines.append(f"other edits: {', '.join(f'--fix {one}' for one in others)}")

@@ -21,8 +21,8 @@ from troubleshoot.report.places import locate
 LIMIT = 0.05
 #: Exceptions of one chain or group, and outermost modules of one traceback, that are looked at.
 _MOST_EXCEPTIONS = 8
-#: Seconds for reading the operands, out of the same limit.
-_OPERANDS = 0.01
+#: The share of the limit that reading the operands has.
+_OPERANDS = 0.2
 _MOST_ROOTS = 4
 #: Attributes of an object (a pipeline, a trainer) among which its models are looked for.
 _MOST_ATTRIBUTES = 200
@@ -30,14 +30,14 @@ _MOST_ATTRIBUTES = 200
 _WITH_AUTOCAST = re.compile(r"^(\s*)(?:async )?with .*\bautocast\(")
 
 
-def look(exception: BaseException, seconds: float = LIMIT) -> Seen | None:
+def look(exception: BaseException, seconds: float | None = None) -> Seen | None:
     """Return what the frames of an exception show, or None where torch is not loaded or nothing was seen. Never raises an Exception.
 
-    At most ``seconds`` are spent. Nothing of the program's is kept alive.
+    At most ``seconds`` are spent (default: LIMIT). Nothing of the program's is kept alive.
     """
     if "torch" not in sys.modules:
         return None
-    clock = Clock(seconds - _OPERANDS)
+    clock = Clock((LIMIT if seconds is None else seconds) * (1 - _OPERANDS))
     seen: Seen | None = None
     try:
         for one in _chain(exception):
@@ -90,7 +90,7 @@ def _look_at(exception: BaseException, clock: Clock) -> Seen | None:
         if leaf is not None:
             census, root, name = _outermost(frames, leaf, clock)
         # A huge model may have used up the time; the few operands are read all the same.
-        found = find_operands(frames, census, Clock(_OPERANDS))
+        found = find_operands(frames, census, Clock(LIMIT * _OPERANDS))
     except TimeUpError:
         pass
     if leaf is None and not found.operands:
@@ -206,7 +206,9 @@ def _user_names(frames: list[Spot]) -> dict[int, str]:
     plain: dict[int, str] = {}
     inside: dict[int, str] = {}
     for spot in reversed(outside):
-        for name, value in list(spot.locals.items())[:_MOST_ATTRIBUTES]:
+        line = spot.statement()
+        # A tensor may have several names (`x.to(device)` is x where it is there already): the one that the failing line says.
+        for name, value in sorted(list(spot.locals.items())[:_MOST_ATTRIBUTES], key=lambda one: type(one[0]) is not str or one[0] not in line):
             if type(name) is not str:
                 continue
             if is_tensor(value):

@@ -17,6 +17,8 @@ from troubleshoot.editing.failure import Failure, KnownValue, encode, failure_of
 
 #: Local and global names of one frame that are looked at.
 _MOST_NAMES = 200
+#: Seconds for looking into the exception.
+_PATIENCE = 3.0
 _DEVICES = ("cuda", "cpu", "mps", "xpu", "meta", "npu", "hpu")
 _OURS = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100,PTH120
 
@@ -97,10 +99,15 @@ def without_ours(traceback: TracebackType | None) -> TracebackType | None:
 
 def _failure(error: BaseException) -> Failure:
     from troubleshoot.diagnosis import diagnose
-    from troubleshoot.live import look
+    from troubleshoot.live import looking
 
-    seen = look(error)
-    return failure_of(diagnose(error), seen, tuple(_values(error.__traceback__)))
+    usual = looking.LIMIT
+    # The program has ended and nobody waits for its exit: a busy machine must not hide the culprit.
+    looking.LIMIT = _PATIENCE
+    try:
+        return failure_of(diagnose(error), looking.look(error), tuple(_values(error.__traceback__)))
+    finally:
+        looking.LIMIT = usual
 
 
 def _values(traceback: TracebackType | None) -> list[KnownValue]:
