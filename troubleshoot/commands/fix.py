@@ -306,8 +306,8 @@ def _text(outcome: _Outcome, *, apply: bool) -> str:
     elif apply:
         lines.append("not written: the run shows that it does not help")
     elif plan.files:
-        proof = "" if outcome.proofs or is_config(outcome.program.target) or is_shell(outcome.program.target) else ", --run shows whether it helps"
-        lines.append(f"nothing is written: --apply does that{proof}")
+        runs = not (outcome.proofs or is_config(outcome.program.target) or is_shell(outcome.program.target))
+        lines.append("nothing is written: --apply does that" + (", --run shows whether it helps" if runs else ""))
     others = [one.fix.id for one in outcome.plans if one.fix.id != plan.fix.id]
     if others:
         lines.append(f"other edits: {', '.join(f'--fix {one}' for one in others)}")

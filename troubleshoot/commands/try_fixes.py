@@ -41,7 +41,7 @@ def run(
         raise InputError(f"cannot run {target}: no such file")
     program = Program(target, tuple(arguments), module)
     with stoppable() as stop, workspace() as folder:
-        status, failure = run_as_user(program, folder, options, sys.stderr if format == "json" else None)
+        status, failure = run_as_user(program, folder, options, stop, sys.stderr if format == "json" else None)
         session = Session(program, status, failure)
         stop.check()
         if status != 0 and failure is not None and failure.known:

@@ -207,8 +207,9 @@ def _user_names(frames: list[Spot]) -> dict[int, str]:
     inside: dict[int, str] = {}
     for spot in reversed(outside):
         line = spot.statement()
-        # A tensor may have several names (`x.to(device)` is x where it is there already): the one that the failing line says.
-        for name, value in sorted(list(spot.locals.items())[:_MOST_ATTRIBUTES], key=lambda one: type(one[0]) is not str or one[0] not in line):
+        # A tensor may have several names (`x.to(device)` is x if it is there already): the one that the failing line says.
+        known = list(spot.locals.items())[:_MOST_ATTRIBUTES]
+        for name, value in sorted(known, key=lambda one: type(one[0]) is not str or one[0] not in line):
             if type(name) is not str:
                 continue
             if is_tensor(value):
