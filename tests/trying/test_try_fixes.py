@@ -80,7 +80,7 @@ def test_where_nothing_helps_the_status_is_the_programs(tmp_path: Path) -> None:
 def test_a_rerun_has_a_limit_and_an_empty_input(tmp_path: Path) -> None:
     """A program that works on after the repaired call is stopped at the limit, and that it got past the failure is said."""
     write(tmp_path, BROKEN + "import time\nprint('on we go', repr(sys.stdin.read()), flush=True)\ntime.sleep(600)\n")
-    done = run(tmp_path, "--first", "--timeout", "12", "--format", "json", "train.py", given="typed\n")
+    done = run(tmp_path, "--first", "--timeout", "25", "--format", "json", "train.py", given="typed\n")
     first = json.loads(done.stdout)["fixes"][0]
     assert first["outcome"] == "hang"
     assert "past the call that failed" in first["why"]

@@ -27,11 +27,12 @@ _LOOK = 0.2
 
 @dataclass(frozen=True)
 class Program:
-    """A script, or a module with ``module``, and its arguments."""
+    """A script, or a module with ``module``, its arguments, and the folders of further entries for its diagnosis."""
 
     target: str
     arguments: tuple[str, ...] = ()
     module: bool = False
+    kb: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,7 @@ class Job:
     sources: Mapping[str, str] = field(default_factory=dict)
     trial: Mapping[str, Any] | None = None
     options: Mapping[str, Any] | None = None
+    kb: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -144,7 +146,7 @@ def _start(
         place = folder / f"edited-{number}.py"
         place.write_bytes(source)
         held[path] = str(place)
-    job = Job(program.target, program.arguments, program.module, str(note), str(state), parent, held, trial, options)
+    job = Job(program.target, program.arguments, program.module, str(note), str(state), parent, held, trial, options, program.kb)
     place = folder / "job.json"
     place.write_text(json.dumps(asdict(job)), encoding="utf-8")
     return [sys.executable, "-m", _MODULE, str(place)], note, state
