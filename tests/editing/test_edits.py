@@ -278,9 +278,8 @@ def test_torch_is_imported_where_it_is_missing(tmp_path: Path) -> None:
         "def batch():\n    return torch.randn(2, 4).bfloat16()\n"
     )
     path = tmp_path / "script.py"
-    path.write_text(
-        '"""Docs."""\n\nfrom __future__ import annotations\n\nimport parts\n\nmodel = parts.load()\nout = model(parts.batch())\n'
-    )
+    code = '"""Docs."""\n\nfrom __future__ import annotations\n\nimport parts\n\nmodel = parts.load()\nout = model(parts.batch())\n'
+    path.write_text(code)
     made = plan(path, fail(path))
     after = made.files[str(path.resolve())].decode()
     assert after.index("__future__") < after.index("import torch") < after.index("model[1].to(torch.bfloat16)")
@@ -341,6 +340,35 @@ def test_what_is_not_certain_is_refused(name: str, tmp_path: Path) -> None:
     path = write(tmp_path, code)
     failure = fail(path)
     assert why in refusals(path, failure, fix)[0].why
+
+
+@pytest.mark.parametrize(
+    ("folder", "why"),
+    [("site-packages/nets", "installed package"), ("modules/transformers_modules/org/nets", "pin a revision")],
+)
+def test_code_that_is_not_the_users_is_never_edited(folder: str, why: str, tmp_path: Path) -> None:
+    """The failing line lies in an installed package, or in a model's remote code: no edit there, and it says what to do instead."""
+    library = tmp_path / folder
+    library.mkdir(parents=True)
+    (library / "nets.py").write_text(
+        HEAD + "class Block(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.fc = nn.Linear(4, 4)\n"
+        "        self.proj = nn.Linear(4, 2)\n    def forward(self, x):\n        return self.proj(self.fc(x).float().softmax(-1))\n"
+    )
+    path = write(
+        tmp_path,
+        f"""
+        import sys
+        sys.path.insert(0, {str(library)!r})
+        sys.modules.pop("nets", None)
+        import nets
+        model = nets.Block().bfloat16()
+        out = model(torch.randn(3, 4).bfloat16())
+        """,
+    )
+    failure = fail(path)
+    plans, refused = plans_for(str(path), failure.fixes, failure)
+    assert all(list(one.files) == [str(path.resolve())] for one in plans)
+    assert any(why in one.why for one in refused if one.fix.kind == "cast-activations"), refused
 
 
 def test_every_fix_of_every_program_leaves_valid_python(tmp_path: Path) -> None:

@@ -92,7 +92,7 @@ def run(
         raise InputError("source edits need LibCST: pip install 'troubleshoot[edit]'")
     limit = seconds(timeout) or TIMEOUT
     base = load(kb)
-    program = Program(script, tuple(arguments))
+    program = Program(script, tuple(arguments), kb=tuple(kb))
     with stoppable() as stop, workspace() as folder:
         outcome = _edit(program, base, folder, stop, issue=issue, fix=fix, report=report, proving=proving, timeout=limit)
     diff = _diff(outcome.plan) if outcome.plan is not None else ""
@@ -127,13 +127,13 @@ def _edit(
     if report is not None:
         failure = _reported(report, base)
     elif wanted is None:
-        failure, why = _failed(program, folder, stop, timeout)
+        failure, why = _failed(program, base, folder, stop, timeout)
         if failure is None:
             return replace(nothing, why=why or "")
     found = _planned(program, base, failure, wanted, fix)
     if wanted is not None and not found.plans and failure is None and not (is_config(program.target) or is_shell(program.target)):
         # What the source alone does not tell, the failing line may.
-        failure, why = _failed(program, folder, stop, timeout)
+        failure, why = _failed(program, base, folder, stop, timeout)
         if failure is None:
             return replace(found, why=why or "")
         found = _planned(program, base, failure, wanted, fix)
@@ -153,7 +153,7 @@ def _reported(report: str, base: KnowledgeBase) -> Failure:
     return failure_of(diagnose(read_source(report), kb=base))
 
 
-def _failed(program: Program, folder: Path, stop: Stop, timeout: float) -> tuple[Failure | None, str | None]:
+def _failed(program: Program, base: KnowledgeBase, folder: Path, stop: Stop, timeout: float) -> tuple[Failure | None, str | None]:
     """Run the program and return what it dies of, else why there is nothing to go by."""
     from troubleshoot.trying.fresh import run_program_fresh
 
@@ -167,7 +167,7 @@ def _failed(program: Program, folder: Path, stop: Stop, timeout: float) -> tuple
         # It has caught its exception itself, and printed it.
         from troubleshoot.diagnosis import diagnose
 
-        failure = failure_of(diagnose(ran.output, environment="local"))
+        failure = failure_of(diagnose(ran.output, environment="local", kb=base))
         if failure.known:
             return failure, None
     return None, f"{ran.error}, and no exception tells why" if ran.outcome != "hang" else f"{ran.error}: see --timeout"
@@ -306,8 +306,8 @@ def _text(outcome: _Outcome, *, apply: bool) -> str:
     elif apply:
         lines.append("not written: the run shows that it does not help")
     elif plan.files:
-        runs = not (is_config(outcome.program.target) or is_shell(outcome.program.target))
-        lines.append(f"nothing is written: --apply does that{', --run shows whether it helps' if runs and not outcome.proofs else ''}")
+        runs = not (outcome.proofs or is_config(outcome.program.target) or is_shell(outcome.program.target))
+        lines.append("nothing is written: --apply does that" + (", --run shows whether it helps" if runs else ""))
     others = [one.fix.id for one in outcome.plans if one.fix.id != plan.fix.id]
     if others:
         lines.append(f"other edits: {', '.join(f'--fix {one}' for one in others)}")

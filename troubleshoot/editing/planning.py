@@ -82,14 +82,18 @@ def _operate(work: Work, fix: FixAdvice, failure: Failure | None) -> None:
 
 def _ask_for(work: Work, dtype: str, code: str) -> None:
     found = settings(code)
-    if found and not any(key.endswith("dtype") for key in found):
+    if not found or any(key.endswith("dtype") for key in found):
+        dtypes.change_dtype(work, dtype)
+        return
+    try:
+        dtypes.set_keywords(work, found)
+    except RefusedError as refused:
+        if work.steps:
+            raise
         try:
-            dtypes.set_keywords(work, found)
-            return
+            dtypes.change_dtype(work, dtype)
         except RefusedError:
-            if work.steps:
-                raise
-    dtypes.change_dtype(work, dtype)
+            raise refused from None
 
 
 def settings(code: str) -> dict[str, str]:

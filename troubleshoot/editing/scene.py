@@ -14,6 +14,7 @@ from troubleshoot.editing.failure import Failure
 from troubleshoot.editing.files import protected
 from troubleshoot.editing.model import RefusedError, Step
 from troubleshoot.editing.source import Changes, Source
+from troubleshoot.report.places import locate
 
 
 class Scene:
@@ -48,7 +49,9 @@ class Scene:
                 continue
             why = protected(path)
             if why is not None:
-                self.barred.append(why)
+                # torch is where everything fails: it is never the place to change.
+                if locate(frame.path)[0] != "torch":
+                    self.barred.append(why)
                 continue
             source = self.source(path)
             self.spots.append(Spot(source, frame.function, source.statement_at(frame.number, frame.code)))

@@ -207,9 +207,11 @@ def _user_names(frames: list[Spot]) -> dict[int, str]:
     inside: dict[int, str] = {}
     for spot in reversed(outside):
         line = spot.statement()
-        # A tensor may have several names (`x.to(device)` is x where it is there already): the one that the failing line says.
-        named = [(name, value) for name, value in list(spot.locals.items())[:_MOST_ATTRIBUTES] if type(name) is str]
-        for name, value in sorted(named, key=lambda one: one[0] not in line):
+        # A tensor may have several names (`x.to(device)` is x if it is there already): the one that the failing line says.
+        known = list(spot.locals.items())[:_MOST_ATTRIBUTES]
+        for name, value in sorted(known, key=lambda one: type(one[0]) is not str or one[0] not in line):
+            if type(name) is not str:
+                continue
             if is_tensor(value):
                 plain.setdefault(id(value), name)
             for key, one in items(value)[:_MOST_ATTRIBUTES] or items(instance_dict(value).get("data"))[:_MOST_ATTRIBUTES]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import FrameType, TracebackType
@@ -39,7 +40,7 @@ def main() -> int:
         else:
             previous(kind, value, traceback)
         with suppress(Exception):
-            _write(note, encode(_failure(value)))
+            _write(note, encode(_failure(value, job["kb"])))
 
     sys.excepthook = hook
     sources = {path: Path(edited).read_bytes() for path, edited in job["sources"].items()}
@@ -97,15 +98,17 @@ def without_ours(traceback: TracebackType | None) -> TracebackType | None:
     return rebuilt
 
 
-def _failure(error: BaseException) -> Failure:
+def _failure(error: BaseException, kb: Sequence[str] = ()) -> Failure:
     from troubleshoot.diagnosis import diagnose
+    from troubleshoot.knowledge import load_kb
     from troubleshoot.live import looking
 
     usual = looking.LIMIT
     # The program has ended and nobody waits for its exit: a busy machine must not hide the culprit.
     looking.LIMIT = _PATIENCE
     try:
-        return failure_of(diagnose(error), looking.look(error), tuple(_values(error.__traceback__)))
+        diagnosis = diagnose(error, kb=load_kb(kb) if kb else None)
+        return failure_of(diagnosis, looking.look(error), tuple(_values(error.__traceback__)))
     finally:
         looking.LIMIT = usual
 

@@ -21,15 +21,18 @@ _MODULE = "troubleshoot.trying.child"
 
 #: Seconds that one rerun may take unless the caller says otherwise.
 TIMEOUT = 600.0
+#: Seconds between two looks at whether a signal has come.
+_LOOK = 0.2
 
 
 @dataclass(frozen=True)
 class Program:
-    """A script, or a module with ``module``, and its arguments."""
+    """A script, or a module with ``module``, its arguments, and the folders of further entries for its diagnosis."""
 
     target: str
     arguments: tuple[str, ...] = ()
     module: bool = False
+    kb: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,7 @@ class Job:
     sources: Mapping[str, str] = field(default_factory=dict)
     trial: Mapping[str, Any] | None = None
     options: Mapping[str, Any] | None = None
+    kb: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -93,20 +97,33 @@ def run_program_fresh(
     return Ran(outcome, error, done.code, done.seconds, done.output, failure, told.get("passed"), told.get("applied"))
 
 
-def run_as_user(program: Program, folder: Path, options: Mapping[str, Any], stdout: Any = None) -> tuple[int, Failure | None]:
+def run_as_user(
+    program: Program, folder: Path, options: Mapping[str, Any], stop: Stop, stdout: Any = None
+) -> tuple[int, Failure | None]:
     """Run a program with the user's own streams, terminal and signals; return its exit status and what it died of.
 
-    The status is negative for a signal. ``stdout`` is what its standard output goes to (default: ours).
+    The status is negative for a signal. ``stdout`` is what its standard output goes to (default: ours). A signal that asks to stop is
+    handed on.
     """
     command, note, _ = _start(program, folder, 0, None, {}, options)
     # The terminal sends an interrupt to both: the program decides what becomes of it.
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         child = subprocess.Popen(command, stdout=stdout, preexec_fn=_default_interrupt if os.name == "posix" else None)
-        status = child.wait()
+        status = _wait(child, stop)
     finally:
         signal.signal(signal.SIGINT, before)
     return status, _failure(note)
+
+
+def _wait(child: subprocess.Popen[bytes], stop: Stop) -> int:
+    while True:
+        try:
+            return child.wait(_LOOK)
+        except subprocess.TimeoutExpired:
+            if stop.signal is not None:
+                child.send_signal(stop.signal)
+                return child.wait()
 
 
 def _default_interrupt() -> None:
@@ -129,7 +146,7 @@ def _start(
         place = folder / f"edited-{number}.py"
         place.write_bytes(source)
         held[path] = str(place)
-    job = Job(program.target, program.arguments, program.module, str(note), str(state), parent, held, trial, options)
+    job = Job(program.target, program.arguments, program.module, str(note), str(state), parent, held, trial, options, program.kb)
     place = folder / "job.json"
     place.write_text(json.dumps(asdict(job)), encoding="utf-8")
     return [sys.executable, "-m", _MODULE, str(place)], note, state

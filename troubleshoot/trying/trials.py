@@ -134,6 +134,8 @@ def _cast_values(fix: FixAdvice, failure: Failure) -> list[Trial] | str:
         action = {"patch": "cast_inputs", "module": culprit.module or "", "dtype": "model"}
         found.append(_on_model(fix, f"what {where} is given, in its own dtype", action))
     dtype = _named_dtype(failure.change[1] if failure.change is not None else fix.code)
+    if failure.cause == "dtype-mismatch/buffer-write" and culprit is not None:
+        dtype = culprit.has
     line = _line(failure)
     if dtype is not None and line is not None:
         how = f"operands at {line[0].rpartition('/')[2]}:{line[1]} in {dtype}"
