@@ -317,9 +317,9 @@ def _identified(
 ) -> bool:
     """Tell whether an entry about a model or a place has its model, its place or its package in the report.
 
-    float16 alone, which any report may hold, does not speak for one model.
+    float16 alone, which any report may hold, does not speak for one model; nor does the release of a library that has hundreds of models.
     """
-    if not (entry.signature.frames or entry.models) or frames.state or model.state or affected.state:
+    if not (entry.signature.frames or entry.models) or frames.state or model.state or (affected.state and not entry.models):
         return True
     return any(outcome.state and about_place for outcome, about_place in zip(required, identifying, strict=True))
 
