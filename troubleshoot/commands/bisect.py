@@ -6,24 +6,30 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from troubleshoot.commands import process
 from troubleshoot.commands.diagnose import load
 
+if TYPE_CHECKING:
+    from troubleshoot.verify.bisect import Bisection
+
 
 def run(
-    issue: str,
+    issues: Sequence[str],
     *,
     case: str | None,
     package: str | None,
     low: str | None,
     high: str | None,
+    coarse: bool,
+    keep: bool,
     record: str | None,
     format: str,
     kb: Sequence[str],
     output: str | None,
 ) -> int:
-    """Print the releases that were run and where the behaviour changes. Return 0 where a border was found, 1 where none was."""
+    """Print the releases that were run and where the behaviour changes. Return 0 where every issue has a border, 1 where one has none."""
     process.check_format(format, ("text", "json"))
     from troubleshoot.verify.bisect import bisect, write_bisection
 
@@ -32,18 +38,25 @@ def run(
             sys.stderr.write(f"\r\x1b[2K{text} ...")
             sys.stderr.flush()
 
-    result = bisect(issue.strip(), case=case, package=package, low=low, high=high, kb=load(kb), say=say)
+    results = bisect(
+        [one.strip() for one in issues], case=case, package=package, low=low, high=high, coarse=coarse, keep=keep, kb=load(kb), say=say
+    )
     if sys.stderr is not None and sys.stderr.isatty():
         sys.stderr.write("\r\x1b[2K")
     if record is not None:
-        write_bisection(Path(record), result)
+        for result in results:
+            write_bisection(Path(record), result)
     if format == "json":
-        process.write(json.dumps(result.to_dict(), ensure_ascii=False, indent=2) + "\n", output)
+        data = [one.to_dict() for one in results]
+        process.write(json.dumps(data[0] if len(data) == 1 else data, ensure_ascii=False, indent=2) + "\n", output)
     else:
-        lines = [f"{result.issue}: {result.package} on {result.device}, torch {result.torch}, Python {result.python}"]
-        lines += [f"  {one.version:<10} {one.state}" for one in result.probes]
-        lines += [f"changes at {one.after}: {one.from_state} -> {one.to_state}" for one in result.borders] or [
-            "no change of behaviour found"
-        ]
-        process.write("\n".join(lines) + "\n", output)
-    return 0 if result.borders else 1
+        process.write("\n\n".join(_text(one) for one in results) + "\n", output)
+    return 0 if all(one.borders for one in results) else 1
+
+
+def _text(result: Bisection) -> str:
+    on = "" if result.package == "torch" else f", torch {result.torch}"
+    lines = [f"{result.issue}: {result.package} on {result.device}{on}, Python {result.python}"]
+    lines += [f"  {one.version:<10} {one.state}" for one in result.probes]
+    lines += [f"changes at {one.after}: {one.from_state} -> {one.to_state}" for one in result.borders] or ["no change of behaviour found"]
+    return "\n".join(lines)

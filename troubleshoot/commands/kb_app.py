@@ -117,17 +117,24 @@ def kb_score(
     epilog=examples(
         "troubleshoot kb bisect transformers/blip2-query-tokens-fp32 --from 4.48 --to 4.51.3",
         "troubleshoot kb bisect transformers/qwen2-vl-eager-fp16-wrong --from 4.50 --format json",
+        "troubleshoot kb bisect torch/rnn-dtype torch/half-on-cpu --package torch --coarse",
         after="Exit status: 0 a border was found, 1 none, 2 an error in use.",
     ),
 )
 def kb_bisect(
-    issue: Annotated[str, typer.Argument(metavar="ID", help="The id of an entry with a case.", autocompletion=complete_issue)],
+    issues: Annotated[
+        list[str], typer.Argument(metavar="ID...", help="The ids of entries with a case.", autocompletion=complete_issue)
+    ],
     package: Annotated[
         str | None, typer.Option("--package", metavar="P", help="The package whose releases to run.", show_default=False)
     ] = None,
     from_: Annotated[str | None, typer.Option("--from", metavar="V", help="The first release.", show_default=False)] = None,
     to: Annotated[str | None, typer.Option("--to", metavar="V", help="The last release.", show_default=False)] = None,
     case: Annotated[str | None, typer.Option("--case", metavar="NAME", help="One of the issue's cases.", show_default=False)] = None,
+    coarse: Annotated[
+        bool, typer.Option("--coarse", help="Begin with the last release of every minor series, not with the first and last.")
+    ] = False,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the environments, for the next issue.")] = False,
     record: Annotated[
         str | None, typer.Option("--record", metavar="DIR", help="Also write it into this folder of records.", show_default=False)
     ] = None,
@@ -138,7 +145,10 @@ def kb_bisect(
     """Measure which releases show an issue: run its case over them, in environments of their own, and find the borders."""
     from troubleshoot.commands.bisect import run
 
-    return run(issue, case=case, package=package, low=from_, high=to, record=record, format=format, kb=kb or (), output=output)
+    return run(
+        issues, case=case, package=package, low=from_, high=to, coarse=coarse, keep=keep, record=record, format=format, kb=kb or (),
+        output=output,
+    )  # fmt: skip
 
 
 @kb_app.command(

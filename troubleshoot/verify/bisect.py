@@ -10,7 +10,7 @@ import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from packaging.version import InvalidVersion, Version
 
 from troubleshoot.errors import InputError
 from troubleshoot.knowledge import KnowledgeBase, load_kb
-from troubleshoot.verify import isolated, processes
+from troubleshoot.verify import index, installers, isolated, processes
 from troubleshoot.verify.model import RunResult
 from troubleshoot.verify.registry import cases_of
 from troubleshoot.verify.runner import reproduce
@@ -27,6 +27,9 @@ from troubleshoot.verify.signals import stoppable
 
 #: State of a release that cannot run the case.
 CANNOT = "cannot-run"
+
+#: Other packages are those of this long after a release: by then a release that broke it, or was broken by it, has had its repair.
+_SETTLED = timedelta(days=30)
 
 
 @dataclass(frozen=True)
@@ -68,19 +71,27 @@ class Bisection:
         return {"schema": 1, **asdict(self)}
 
 
-def find_borders(releases: Sequence[str], state: Callable[[str], str]) -> tuple[Border, ...]:
+class _NeededError(Exception):
+    """The behaviour of a release has to be known first."""
+
+    def __init__(self, version: str) -> None:
+        self.version = version
+
+
+def find_borders(releases: Sequence[str], state: Callable[[str], str], *, coarse: bool = False) -> tuple[Border, ...]:
     """Return the changes of ``state`` over releases in order, by the first and last release of every minor series and bisection between.
 
-    A change and its reverse between two neighbouring points of that grid stay unseen. Releases that cannot run the case form no border.
+    With ``coarse`` the last release of every series is enough. A change and its reverse between two neighbouring points of that grid
+    stay unseen. Releases that cannot run the case form no border.
     """
     if not releases:
         return ()
     points = [0]
-    for index in range(1, len(releases)):
-        here, previous = Version(releases[index]).release[:2], Version(releases[index - 1]).release[:2]
+    for place in range(1, len(releases)):
+        here, previous = Version(releases[place]).release[:2], Version(releases[place - 1]).release[:2]
         if here != previous:
-            points += [index - 1, index]
-    points = sorted({*points, len(releases) - 1})
+            points += [place - 1] if coarse else [place - 1, place]
+    points = sorted({*(points[1:] if coarse and len(points) > 1 else points), len(releases) - 1})
     borders: list[Border] = []
 
     def split(low: int, high: int) -> None:
@@ -95,6 +106,8 @@ def find_borders(releases: Sequence[str], state: Callable[[str], str]) -> tuple[
         split(low, middle)
         split(middle, high)
 
+    if len(points) == 1:
+        state(releases[points[0]])
     for low, high in pairwise(points):
         split(low, high)
     return tuple(borders)
@@ -123,8 +136,18 @@ def published(package: str, *, timeout: float = 120.0) -> tuple[str, ...]:
     return tuple(text for _, text in sorted(found))
 
 
+@dataclass(frozen=True, eq=False)
+class _Plan:
+    """One case that is run over the releases. ``installs`` are the packages beside the one whose releases are run."""
+
+    issue: str
+    case: str
+    package: str
+    installs: Mapping[str, str]
+
+
 def bisect(
-    issue: str,
+    issues: str | Sequence[str],
     *,
     case: str | None = None,
     package: str | None = None,
@@ -132,17 +155,72 @@ def bisect(
     high: str | None = None,
     device: str = "cpu",
     timeout: float | None = None,
+    coarse: bool = False,
+    keep: bool = False,
+    of_its_time: bool | None = None,
     kb: KnowledgeBase | None = None,
     say: Callable[[str], None] = lambda _: None,
-) -> Bisection:
-    """Run an issue's case over the releases of a package from ``low`` to ``high`` and find where its behaviour changes.
+) -> tuple[Bisection, ...]:
+    """Run cases over the releases of a package from ``low`` to ``high`` and find where their behaviour changes.
 
-    ``package`` defaults to the one that the entry's affected releases are of. Environments that were not there before are removed again.
+    ``package`` defaults to the one that the entry's affected releases are of. Issues that are given together share the environments,
+    which are removed again unless they were there before, or ``keep`` is set. With ``of_its_time`` (the default where uv is installed)
+    every release gets the other packages as they were 30 days after it; else the newest that fit, or those that the case pins.
 
     Raises:
-        InputError: the issue has no such case, the package is not one that the case installs, or there is no release between the ends.
+        InputError: an issue has no such case, the package is not one that the case installs, or there is no release between the ends.
     """
     base = kb if kb is not None else load_kb()
+    plans = [_plan(base, one, case, package) for one in ([issues] if isinstance(issues, str) else issues)]
+    if len({one.package for one in plans}) > 1:
+        raise InputError("issues that are measured together must be of one package: name it with --package")
+    package = plans[0].package
+    releases = [
+        one for one in published(package) if (not low or Version(one) >= Version(low)) and (not high or Version(one) <= Version(high))
+    ]
+    if len(releases) < 2:
+        raise InputError(f"there are fewer than two releases of {package} from {low or 'the first'} to {high or 'the newest'}")
+    days = _days(package, of_its_time)
+    seen: dict[_Plan, dict[str, Probe]] = {one: {} for one in plans}
+    told: dict[_Plan, dict[str, object]] = {one: {} for one in plans}
+    borders: dict[_Plan, tuple[Border, ...]] = {}
+    while len(borders) < len(plans):
+        waiting: dict[str, list[_Plan]] = {}
+        for plan in plans:
+            try:
+                borders[plan] = find_borders(releases, _known(seen[plan]), coarse=coarse)
+            except _NeededError as needed:
+                waiting.setdefault(needed.version, []).append(plan)
+        for version in sorted(waiting, key=releases.index)[:1]:
+            made = set()
+            for plan in waiting[version]:
+                say(f"{package} {version}: {plan.case}")
+                day = days.get(str(Version(version)))
+                wanted = {**(dict.fromkeys(plan.installs, "") if day else plan.installs), package: version}
+                if not isolated.kept(wanted, of_day=day):
+                    made.add((tuple(wanted.items()), day))
+                result, environment = reproduce(
+                    plan.issue, wanted, case=plan.case, device=device, timeout=timeout, kb=base, of_day=day
+                )
+                if environment:
+                    told[plan].update(environment)
+                first = (result.error or "the output is right").splitlines()[0][:200]
+                seen[plan][version] = Probe(version, state_of(result), first)
+            for items, day in () if keep else made:
+                isolated.discard(dict(items), of_day=day)
+    return tuple(_result(plan, told[plan], seen[plan], borders[plan], releases, device, bool(days)) for plan in plans)
+
+
+def _known(seen: Mapping[str, Probe]) -> Callable[[str], str]:
+    def state(version: str) -> str:
+        if version not in seen:
+            raise _NeededError(version)
+        return seen[version].state
+
+    return state
+
+
+def _plan(base: KnowledgeBase, issue: str, case: str | None, package: str | None) -> _Plan:
     entry = base.entry(issue)
     found = [one for one in cases_of(entry.id, entry.verify.case if entry.verify else None) if case in (None, one.name)]
     if not found:
@@ -150,38 +228,43 @@ def bisect(
     chosen = found[0]
     installs = dict((entry.verify.install if entry.verify and entry.verify.case == chosen.name else None) or chosen.installs)
     package = package or (entry.affected[0].package if entry.affected else next(iter(installs), None))
-    if package is None or package not in installs:
-        raise InputError(f"{entry.id}: name one of the packages that its case installs with --package ({', '.join(installs) or 'none'})")
-    releases = [
-        one for one in published(package) if (not low or Version(one) >= Version(low)) and (not high or Version(one) <= Version(high))
-    ]
-    if len(releases) < 2:
-        raise InputError(f"there are fewer than two releases of {package} from {low or 'the first'} to {high or 'the newest'}")
-    seen: dict[str, Probe] = {}
-    told: dict[str, object] = {}
+    # Every case needs torch, and so can be run on another one.
+    if package is None or (package not in installs and package != "torch"):
+        raise InputError(f"{entry.id}: name one of the packages that its case installs with --package ({', '.join([*installs, 'torch'])})")
+    return _Plan(entry.id, chosen.name, package, {name: version for name, version in installs.items() if name != package})
 
-    def state(version: str) -> str:
-        if version not in seen:
-            say(f"{package} {version}")
-            wanted = {**installs, package: version}
-            was_there = isolated.kept(wanted)
-            result, environment = reproduce(entry.id, wanted, case=chosen.name, device=device, timeout=timeout, kb=base)
-            told.update(environment)
-            if not was_there:
-                isolated.discard(wanted)
-            seen[version] = Probe(version, state_of(result), (result.error or "the output is right").splitlines()[0][:200])
-        return seen[version].state
 
-    borders = find_borders(releases, state)
+def _days(package: str, of_its_time: bool | None) -> dict[str, str]:
+    """Return the day up to which other packages count, for every release; empty where today's are to be used."""
+    if of_its_time is False or (of_its_time is None and installers.uv() is None):
+        return {}
+    try:
+        return {version: (when + _SETTLED).date().isoformat() for version, when in index.published_on(package).items()}
+    except OSError as error:
+        if of_its_time:
+            raise InputError(f"the index does not tell when {package} was published: {error}") from None
+        return {}
+
+
+def _result(
+    plan: _Plan,
+    told: Mapping[str, object],
+    seen: Mapping[str, Probe],
+    borders: tuple[Border, ...],
+    releases: Sequence[str],
+    device: str,
+    dated: bool,
+) -> Bisection:
     packages = told.get("packages")
+    torch = str(packages.get("torch", "")) if isinstance(packages, dict) else ""
     return Bisection(
-        issue=entry.id,
-        case=chosen.name,
-        package=package,
+        issue=plan.issue,
+        case=plan.case,
+        package=plan.package,
         device=device,
         python=str(told.get("python", "")),
-        torch=str(packages.get("torch", "")) if isinstance(packages, dict) else "",
-        others={name: version for name, version in installs.items() if name != package},
+        torch="" if plan.package == "torch" else torch,
+        others={name: "of its time" if dated else version for name, version in plan.installs.items()},
         probes=tuple(seen[version] for version in releases if version in seen),
         borders=borders,
         date=datetime.now(timezone.utc).date().isoformat(),

@@ -17,38 +17,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from troubleshoot.errors import TroubleshootError
-from troubleshoot.verify import processes
+from troubleshoot.verify import installers
+from troubleshoot.verify.installers import IsolationError
 from troubleshoot.verify.signals import Stop
 from troubleshoot.verify.workspace import lives, remove, start_time
 
-_FORMAT = 1
+_FORMAT = 2
 _DONE = "complete.json"
 _MAKING = ".making-"
-
-#: What pip prints where it reaches no index; the wordings of its resolver and of urllib3.
-_OFFLINE = (
-    "Temporary failure in name resolution",
-    "Name or service not known",
-    "getaddrinfo failed",
-    "nodename nor servname",
-    "NewConnectionError",
-    "Network is unreachable",
-    "Connection refused",
-    "ConnectTimeoutError",
-    "Failed to establish a new connection",
-    "ProxyError",
-    "Max retries exceeded",
-)
-
-
-class IsolationError(TroubleshootError):
-    """An isolated environment cannot be made; ``offline`` where the package index is out of reach."""
-
-    def __init__(self, text: str, *, offline: bool = False) -> None:
-        self.offline = offline
-        super().__init__(text)
-
 
 @dataclass(frozen=True)
 class Interpreter:
@@ -90,39 +66,49 @@ def cache_root() -> Path:
     return Path(parent) / "troubleshoot" / "environments"
 
 
-def prepare(wanted: Mapping[str, str], stop: Stop, *, say: Callable[[str], None] = lambda _: None, timeout: float = 1800.0) -> Interpreter:
+def prepare(
+    wanted: Mapping[str, str],
+    stop: Stop,
+    *,
+    say: Callable[[str], None] = lambda _: None,
+    timeout: float = 1800.0,
+    of_day: str | None = None,
+) -> Interpreter:
     """Return an interpreter with the installed torch and ``wanted`` ({"transformers": "4.50.2"}; "" for the newest), made now or kept
     from before.
+
+    A torch among ``wanted`` takes the place of the installed one. With ``of_day`` ("2023-05-01") nothing that was published later is
+    installed.
 
     Raises:
         IsolationError: torch is not installed, the index is out of reach, or a release does not exist for this Python.
         Interrupted: a signal came.
     """
-    linked = torch_closure()
-    key = _key(wanted, linked)
+    linked = _linked(wanted)
+    key = _key(wanted, linked, of_day)
     folder = cache_root() / key
     if not (folder / _DONE).is_file():
         remove(folder)
         _sweep(folder.parent)
         making = folder.with_name(f"{_MAKING}{os.getpid()}-{start_time(os.getpid())}-{key}")
         try:
-            _make(making, wanted, linked, stop, say, timeout)
+            _make(making, wanted, linked, stop, say, timeout, of_day)
             # Another process may have been faster: then its environment serves.
             with suppress(OSError):
                 making.rename(folder)
         finally:
             remove(making)
-    return Interpreter(str(_python(folder)), isolated=True)
+    return Interpreter(str(installers.python_of(folder)), isolated=True)
 
 
-def discard(wanted: Mapping[str, str]) -> None:
+def discard(wanted: Mapping[str, str], *, of_day: str | None = None) -> None:
     """Remove a kept environment."""
-    remove(cache_root() / _key(wanted, torch_closure()))
+    remove(cache_root() / _key(wanted, _linked(wanted), of_day))
 
 
-def kept(wanted: Mapping[str, str]) -> bool:
+def kept(wanted: Mapping[str, str], *, of_day: str | None = None) -> bool:
     """Tell whether an environment is there already."""
-    return (cache_root() / _key(wanted, torch_closure()) / _DONE).is_file()
+    return (cache_root() / _key(wanted, _linked(wanted), of_day) / _DONE).is_file()
 
 
 def installed(interpreter: Interpreter) -> dict[str, str]:
@@ -134,15 +120,24 @@ def installed(interpreter: Interpreter) -> dict[str, str]:
         return {}
 
 
+def _linked(wanted: Mapping[str, str]) -> dict[str, Path]:
+    """Return what is linked into an environment; a torch of its own brings its own dependencies."""
+    return {"troubleshoot": Path(__file__).resolve().parent.parent} if "torch" in wanted else torch_closure()
+
+
 def _make(
-    folder: Path, wanted: Mapping[str, str], linked: Mapping[str, Path], stop: Stop, say: Callable[[str], None], timeout: float
+    folder: Path,
+    wanted: Mapping[str, str],
+    linked: Mapping[str, Path],
+    stop: Stop,
+    say: Callable[[str], None],
+    timeout: float,
+    of_day: str | None,
 ) -> None:
     folder.mkdir(parents=True)
     environment = Interpreter("", isolated=True).environment()
     say("making an isolated environment")
-    made = processes.run([sys.executable, "-m", "venv", str(folder / "venv")], stop=stop, timeout=300, environment=environment)
-    if made.code != 0:
-        raise IsolationError(f"python -m venv failed here: {_last(made.output)}")
+    installers.create(folder, stop, environment, of_day=of_day)
     links = folder / "linked"
     links.mkdir()
     for name, source in linked.items():
@@ -151,51 +146,13 @@ def _make(
     # Relative, so that the folder can be renamed when it is complete.
     (site / "linked.pth").write_text(os.path.relpath(links, site) + "\n", encoding="utf-8")
     if wanted:
-        _install(folder, wanted, stop, say, timeout, environment)
+        held = {} if "torch" in wanted else {"torch": _torch_version()}
+        installers.install(folder, wanted, stop, environment, held=held, of_day=of_day, say=say, timeout=timeout)
     packages = {}
     for info in sorted(site.glob("*.dist-info")):
         name, _, version = info.name.removesuffix(".dist-info").partition("-")
         packages[name] = version
     (folder / _DONE).write_text(json.dumps({"wanted": dict(wanted), "packages": packages}, indent=1), encoding="utf-8")
-
-
-def _install(
-    folder: Path, wanted: Mapping[str, str], stop: Stop, say: Callable[[str], None], timeout: float, environment: dict[str, str]
-) -> None:
-    names = [f"{name}=={version}" if version else name for name, version in sorted(wanted.items())]
-    say(f"installing {', '.join(names)} into it")
-    held = folder / "constraints.txt"
-    # The linked torch stays: no release may bring another.
-    held.write_text(f"torch=={_torch_version()}\n" if "torch" not in wanted else "", encoding="utf-8")
-    command = [
-        str(_python(folder)),
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--disable-pip-version-check",
-        "--no-input",
-        "--prefer-binary",
-        "-c",
-        str(held),
-    ]
-    done = processes.run([*command, *names], stop=stop, timeout=timeout, environment=environment)
-    if done.ended == "hang":
-        raise IsolationError(f"installing {', '.join(names)} took more than {timeout:.0f} s")
-    if done.code != 0:
-        if any(sign in done.output for sign in _OFFLINE):
-            raise IsolationError(f"offline: the package index cannot be reached for {', '.join(names)}", offline=True)
-        raise IsolationError(f"cannot install {', '.join(names)} for this Python: {_last(done.output)}")
-
-
-def _last(output: str) -> str:
-    lines = [line.strip() for line in output.splitlines() if line.strip()]
-    errors = [line for line in lines if line.startswith("ERROR")]
-    return (errors or lines or ["it printed nothing"])[-1]
-
-
-def _python(folder: Path) -> Path:
-    return folder / "venv" / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
 
 def _link(source: Path, target: Path) -> None:
@@ -253,9 +210,11 @@ def _torch_version() -> str:
     return version("torch")
 
 
-def _key(wanted: Mapping[str, str], linked: Mapping[str, Path]) -> str:
+def _key(wanted: Mapping[str, str], linked: Mapping[str, Path], of_day: str | None) -> str:
     parts = [str(_FORMAT), sys.version, _torch_version(), *(f"{name}={path}" for name, path in linked.items())]
     parts += [f"{name}=={version}" for name, version in sorted(wanted.items())]
+    if of_day is not None:
+        parts.append(of_day)
     readable = "-".join(f"{name}{version}" for name, version in sorted(wanted.items())) or "torch"
     return f"{readable[:60]}-{hashlib.sha256(chr(10).join(parts).encode()).hexdigest()[:12]}"
 

@@ -16,6 +16,7 @@ from troubleshoot.knowledge import KnowledgeBase, load_kb
 from troubleshoot.knowledge.schema import Entry, Fix
 from troubleshoot.result import Diagnosis
 from troubleshoot.verify import isolated, requirements
+from troubleshoot.verify.installers import IsolationError
 from troubleshoot.verify.model import CEILING, FLOORS, TOLERANCE, Before, Case, FixOutcome, Job, RunResult, Verification, verdict_of
 from troubleshoot.verify.play import HIDING, Play, play
 from troubleshoot.verify.registry import cases_of
@@ -133,7 +134,7 @@ def _verify(bench: _Bench, only: Sequence[str]) -> Verification:
     if reason is None and bench.installs:
         try:
             interpreter = isolated.prepare(bench.installs, bench.stop, say=lambda text: bench.progress(text, 0, 1))
-        except isolated.IsolationError as error:
+        except IsolationError as error:
             reason = str(error)
     elif reason is None:
         reason = requirements.misses(bench.case, environment) or requirements.unaffected(bench.entry.affected, environment)
@@ -260,7 +261,7 @@ def _try(bench: _Bench, one: Play, interpreter: isolated.Interpreter, environmen
             return _skipped(one.fix, changed)
         try:
             interpreter = isolated.prepare(changed, bench.stop, say=lambda text: bench.progress(text, 0, 1))
-        except isolated.IsolationError as error:
+        except IsolationError as error:
             return _skipped(one.fix, f"cannot-run: {error}" if not error.offline else str(error))
     return _outcome(bench, one, _play(bench, one, interpreter, allowed), allowed, _and_changes(one, interpreter))
 
@@ -380,8 +381,11 @@ def reproduce(
     timeout: float | None = None,
     kb: KnowledgeBase | None = None,
     progress: Progress = _silent,
+    of_day: str | None = None,
 ) -> tuple[RunResult, Mapping[str, object]]:
     """Run an issue's program with pinned releases, affected or not, and return how it ended and in which environment.
+
+    With ``of_day`` nothing that was published later is installed beside them.
 
     Raises:
         UnknownIssueError: no entry has this id.
@@ -392,15 +396,15 @@ def reproduce(
     chosen = _case(entry, case)
     with stoppable() as stop, workspace() as folder:
         bench = _Bench(entry, chosen, device, folder, base, stop, timeout, True, dict(releases), progress)
-        return _reproduced(bench)
+        return _reproduced(bench, of_day)
     raise AssertionError("unreachable")
 
 
-def _reproduced(bench: _Bench) -> tuple[RunResult, Mapping[str, object]]:
+def _reproduced(bench: _Bench, of_day: str | None) -> tuple[RunResult, Mapping[str, object]]:
     local = local_environment()
     try:
-        interpreter = isolated.prepare(bench.installs, bench.stop, say=lambda text: bench.progress(text, 0, 1))
-    except isolated.IsolationError as error:
+        interpreter = isolated.prepare(bench.installs, bench.stop, say=lambda text: bench.progress(text, 0, 1), of_day=of_day)
+    except IsolationError as error:
         return RunResult("cannot-run", error=str(error)), {}
     bench.progress("computing the reference", 0, 2)
     dtypes = (bench.dtype,)

@@ -90,7 +90,7 @@ def _program(setting: Setting, part: str, *, sample: bool) -> Program:
 @case(
     issues=("transformers/qwen2-vl-eager-fp16-nan",),
     tier="upstream",
-    present={"transformers": ">=4.53"},
+    present={"transformers": ">=4.45"},
     installs={"transformers": "4.57.6"},
     facts={**_FACTS, "attention": "eager"},
     causal=True,

@@ -1,0 +1,112 @@
+"""What puts packages into an isolated environment: pip, or uv where the packages are to be those of a day."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from troubleshoot.errors import TroubleshootError
+from troubleshoot.verify import processes
+from troubleshoot.verify.signals import Stop
+
+#: What pip and uv print where they reach no index; the wordings of their resolvers, of urllib3 and of reqwest.
+_OFFLINE = (
+    "Temporary failure in name resolution",
+    "Name or service not known",
+    "getaddrinfo failed",
+    "nodename nor servname",
+    "NewConnectionError",
+    "Network is unreachable",
+    "Connection refused",
+    "ConnectTimeoutError",
+    "Failed to establish a new connection",
+    "ProxyError",
+    "Max retries exceeded",
+    "error sending request",
+    "dns error",
+)
+
+
+class IsolationError(TroubleshootError):
+    """An isolated environment cannot be made; ``offline`` where the package index is out of reach."""
+
+    def __init__(self, text: str, *, offline: bool = False) -> None:
+        self.offline = offline
+        super().__init__(text)
+
+
+def uv() -> str | None:
+    """Return the uv program, or None where there is none."""
+    return shutil.which("uv") or shutil.which("uv", path=str(Path(sys.executable).parent))
+
+
+def python_of(folder: Path) -> Path:
+    """Return the Python of an environment's folder."""
+    return folder / "venv" / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+
+
+def create(folder: Path, stop: Stop, environment: Mapping[str, str], *, of_day: str | None) -> None:
+    """Make an empty virtual environment in ``folder``.
+
+    Raises:
+        IsolationError: that failed, or packages of a day are wanted and there is no uv.
+    """
+    place = str(folder / "venv")
+    command = [sys.executable, "-m", "venv", place]
+    if of_day is not None:
+        program = uv()
+        if program is None:
+            raise IsolationError("packages of a day need uv, which is not installed: pip install uv")
+        command = [program, "venv", "--quiet", "--python", sys.executable, place]
+    made = processes.run(command, stop=stop, timeout=300, environment=environment)
+    if made.code != 0:
+        raise IsolationError(f"no virtual environment can be made here: {_last(made.output)}")
+
+
+def install(
+    folder: Path,
+    wanted: Mapping[str, str],
+    stop: Stop,
+    environment: Mapping[str, str],
+    *,
+    held: Mapping[str, str],
+    of_day: str | None,
+    say: Callable[[str], None],
+    timeout: float,
+) -> None:
+    """Install ``wanted`` ("" is any version) into the environment of ``folder``; ``held`` are linked packages that must stay as they are.
+
+    Raises:
+        IsolationError: the index is out of reach, or there are no such releases for this Python.
+    """
+    names = [f"{name}=={version}" if version else name for name, version in sorted(wanted.items())]
+    listed = ", ".join(names)
+    say(f"installing {listed} into it")
+    rules = folder / "held.txt"
+    if of_day is None:
+        # pip sees the linked packages and does not take them for its own; the constraint keeps it from bringing others.
+        rules.write_text("".join(f"{name}=={version}\n" for name, version in held.items()), encoding="utf-8")
+        command = [str(python_of(folder)), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input"]
+        command += ["--prefer-binary", "-c", str(rules), *names]
+    else:
+        # uv does not see them: they are left out of what it resolves.
+        rules.write_text("".join(f"{name}\n" for name in held), encoding="utf-8")
+        command = [uv() or "uv", "pip", "install", "--quiet", "--python", str(python_of(folder)), "--exclude-newer", of_day]
+        # Older packages import pkg_resources, which an environment that uv made lacks.
+        command += ["--excludes", str(rules), "setuptools", *names]
+    done = processes.run(command, stop=stop, timeout=timeout, environment=environment)
+    if done.ended == "hang":
+        raise IsolationError(f"installing {listed} took more than {timeout:.0f} s")
+    if done.code != 0:
+        if any(sign in done.output for sign in _OFFLINE):
+            raise IsolationError(f"offline: the package index cannot be reached for {listed}", offline=True)
+        raise IsolationError(f"cannot install {listed} for this Python: {_last(done.output)}")
+
+
+def _last(output: str) -> str:
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    errors = [line for line in lines if line.startswith("ERROR")]
+    return (errors or lines or ["it printed nothing"])[-1]
