@@ -163,6 +163,7 @@ def bisect(
 ) -> tuple[Bisection, ...]:
     """Run cases over the releases of a package from ``low`` to ``high`` and find where their behaviour changes.
 
+    An issue with several cases may name one: "torch/half-on-cpu:half_linear_on_cpu".
     ``package`` defaults to the one that the entry's affected releases are of. Issues that are given together share the environments,
     which are removed again unless they were there before, or ``keep`` is set. With ``of_its_time`` (the default where uv is installed)
     every release gets the other packages as they were 30 days after it; else the newest that fit, or those that the case pins.
@@ -171,7 +172,10 @@ def bisect(
         InputError: an issue has no such case, the package is not one that the case installs, or there is no release between the ends.
     """
     base = kb if kb is not None else load_kb()
-    plans = [_plan(base, one, case, package) for one in ([issues] if isinstance(issues, str) else issues)]
+    plans = []
+    for one in [issues] if isinstance(issues, str) else issues:
+        id_, _, named = one.partition(":")
+        plans.append(_plan(base, id_, named or case, package))
     if len({one.package for one in plans}) > 1:
         raise InputError("issues that are measured together must be of one package: name it with --package")
     package = plans[0].package
@@ -287,6 +291,8 @@ def write_bisection(folder: Path, result: Bisection) -> Path:
     """Write the record of a bisection below a folder of records and return its file."""
     target = folder / "releases"
     target.mkdir(parents=True, exist_ok=True)
-    path = target / f"{result.issue.replace('/', '.')}.{result.package}.json"
+    own = cases_of(result.issue, None)
+    several = f".{result.case}" if len(own) > 1 else ""
+    path = target / f"{result.issue.replace('/', '.')}{several}.{result.package}.json"
     path.write_text(json.dumps(result.to_dict(), ensure_ascii=False, indent=1) + "\n", encoding="utf-8", newline="\n")
     return path

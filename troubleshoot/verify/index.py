@@ -1,13 +1,17 @@
-"""What a package index tells of a project: the files of its releases, their sizes, and the day each was published (PEP 691, PEP 700)."""
+"""What a package index tells of a project: the day each release was published, and how large files are.
+
+The index answers in JSON (PEP 691, PEP 700) or as a page (PEP 503); some mirrors give the day on pages, too, as uv reads it.
+"""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable
 from datetime import datetime
-from typing import Any
+from html.parser import HTMLParser
+from http.client import HTTPResponse
+from pathlib import Path
 from urllib.error import URLError
 from urllib.parse import unquote, urlsplit
 from urllib.request import Request, urlopen
@@ -15,16 +19,7 @@ from urllib.request import Request, urlopen
 from packaging.utils import InvalidSdistFilename, InvalidWheelFilename, canonicalize_name, parse_sdist_filename, parse_wheel_filename
 
 _JSON = "application/vnd.pypi.simple.v1+json"
-
-
-@dataclass(frozen=True)
-class File:
-    """One file of a release. ``size`` and ``published`` are None where the index does not tell."""
-
-    name: str
-    version: str
-    size: int | None
-    published: datetime | None
+_ACCEPT = f"{_JSON}, text/html;q=0.1"
 
 
 def index_url() -> str:
@@ -32,60 +27,79 @@ def index_url() -> str:
     return (os.environ.get("PIP_INDEX_URL") or "https://pypi.org/simple").rstrip("/")
 
 
-def files_of(project: str, *, timeout: float = 60.0) -> tuple[File, ...]:
-    """Return the files of a project.
+class _Page(HTMLParser):
+    """Collects (file name, day it was published) of the links of a project's page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.files: list[tuple[str, str]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        when, href = given.get("data-upload-time"), given.get("href")
+        if tag == "a" and when and href:
+            self.files.append((unquote(urlsplit(href).path.rpartition("/")[2]), when))
+
+
+def published_on(project: str, *, timeout: float = 60.0) -> dict[str, datetime]:
+    """Return when each release of a project was published: the time of its first file. Empty where the index does not tell.
 
     Raises:
-        OSError: the index is out of reach, has no such project, or does not speak JSON.
+        OSError: the index is out of reach or has no such project.
     """
-    address = f"{index_url()}/{canonicalize_name(project)}/"
-    if urlsplit(address).scheme not in ("https", "http"):
-        raise OSError(f"{address}: not an index that can be asked")
-    try:
-        with urlopen(Request(address, headers={"Accept": _JSON}), timeout=timeout) as answer:
-            data = json.load(answer)
-        return tuple(one for one in (_file(raw) for raw in data["files"]) if one is not None)
-    except (ValueError, KeyError, TypeError) as error:
-        raise OSError(f"{address}: the index does not answer in JSON ({error})") from None
-    except URLError as error:
-        raise OSError(f"{address}: {error.reason}") from None
+    kind, body = _get(f"{index_url()}/{canonicalize_name(project)}/", timeout)
+    if kind == _JSON:
+        data = json.loads(body)
+        files = [(str(one["filename"]), str(one["upload-time"])) for one in data["files"] if one.get("upload-time")]
+    else:
+        page = _Page()
+        page.feed(body.decode("utf-8", "replace"))
+        files = page.files
+    found: dict[str, datetime] = {}
+    for name, told in files:
+        version = _version(name)
+        if version is not None:
+            when = datetime.fromisoformat(told.replace("Z", "+00:00"))
+            found[version] = min(found.get(version, when), when)
+    return found
 
 
-def _file(raw: Mapping[str, Any]) -> File | None:
-    name = str(raw["filename"])
+def _version(name: str) -> str | None:
     try:
-        version = parse_wheel_filename(name)[1] if name.endswith(".whl") else parse_sdist_filename(name)[1]
+        return str(parse_wheel_filename(name)[1] if name.endswith(".whl") else parse_sdist_filename(name)[1])
     except (InvalidWheelFilename, InvalidSdistFilename):
         return None
-    told = raw.get("upload-time")
-    size = raw.get("size")
-    published = datetime.fromisoformat(str(told).replace("Z", "+00:00")) if told else None
-    return File(name, str(version), int(size) if size is not None else None, published)
 
 
-def published_on(project: str) -> dict[str, datetime]:
-    """Return when each release of a project was published: the day of its first file. Empty where the index does not tell.
+def sizes_of(addresses: Iterable[str], *, timeout: float = 60.0) -> dict[str, int]:
+    """Return the sizes in bytes of files by their addresses, asked for without loading them; what is not told is missing.
 
     Raises:
-        OSError: see :func:`files_of`.
+        OSError: a server is out of reach.
     """
-    found: dict[str, datetime] = {}
-    for one in files_of(project):
-        if one.published is not None:
-            found[one.version] = min(found.get(one.version, one.published), one.published)
+    found = {}
+    for address in addresses:
+        scheme = urlsplit(address).scheme
+        if scheme == "file":
+            found[address] = Path(unquote(urlsplit(address).path)).stat().st_size
+        elif scheme in ("https", "http"):
+            with _open(Request(address, method="HEAD"), timeout) as answer:
+                length = answer.headers.get("Content-Length")
+            if length is not None:
+                found[address] = int(length)
     return found
 
 
-def sizes_of(addresses: Iterable[str]) -> dict[str, int]:
-    """Return the sizes in bytes of files, given by their addresses, by file name; those of which the index does not tell are missing.
+def _get(address: str, timeout: float) -> tuple[str, bytes]:
+    if urlsplit(address).scheme not in ("https", "http"):
+        raise OSError(f"{address} is no index that can be asked")
+    with _open(Request(address, headers={"Accept": _ACCEPT}), timeout) as answer:
+        return str(answer.headers.get_content_type()), answer.read()
 
-    Raises:
-        OSError: see :func:`files_of`.
-    """
-    names = {unquote(urlsplit(one).path.rpartition("/")[2]) for one in addresses}
-    found: dict[str, int] = {}
-    for project in sorted({canonicalize_name(name.split("-", 1)[0]) for name in names}):
-        for one in files_of(project):
-            if one.name in names and one.size is not None:
-                found[one.name] = one.size
-    return found
+
+def _open(request: Request, timeout: float) -> HTTPResponse:
+    try:
+        answer: HTTPResponse = urlopen(request, timeout=timeout)
+        return answer
+    except URLError as error:
+        raise OSError(f"{request.full_url}: {error.reason}") from None

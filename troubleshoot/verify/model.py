@@ -36,6 +36,8 @@ class Case:
     isolated
     environment gets unless the entry says otherwise. ``plays`` are ids of fixes that the builder itself plays (``setting.variant``).
     ``unplayable`` are ids of fixes that mean something else than their kind tells, each with the reason for leaving them out.
+    ``shows`` are releases with which the fault shows ({"torch": "<2.2"}): elsewhere the program is right, which a measurement of releases
+    is to see and a verification is not.
     ``cause`` is the cause that the case has where its issue is a family of several.
     ``facts`` are facts that the report of a user with this program holds (the requested dtype is added). ``symptom`` is what such a user
     would
@@ -59,6 +61,7 @@ class Case:
     installs: Mapping[str, str] = field(default_factory=dict)
     plays: tuple[str, ...] = ()
     unplayable: Mapping[str, str] = field(default_factory=dict)
+    shows: Mapping[str, str] = field(default_factory=dict)
     cause: str = ""
     facts: Mapping[str, str] = field(default_factory=dict)
     symptom: str = ""

@@ -36,6 +36,15 @@ def misses(case: Case, environment: Environment, *, changed: Mapping[str, str | 
     return None
 
 
+def repaired(case: Case, environment: Environment) -> str | None:
+    """Return which installed release the case's fault does not show with, or None."""
+    for name, specifier in case.shows.items():
+        version = _version(environment, name, None)
+        if version is not None and not _meets(version, specifier):
+            return f"shows with {name} {specifier} only; {version} is installed"
+    return None
+
+
 def unaffected(affected: tuple[Affected, ...], environment: Environment) -> str | None:
     """Return which installed release lies outside of the affected ones, or None."""
     for one in affected:

@@ -137,12 +137,21 @@ def _verify(bench: _Bench, only: Sequence[str]) -> Verification:
         except IsolationError as error:
             reason = str(error)
     elif reason is None:
-        reason = requirements.misses(bench.case, environment) or requirements.unaffected(bench.entry.affected, environment)
+        reason = _unfit(bench, environment)
         if reason is not None and (bench.case.installs or (bench.entry.verify is not None and bench.entry.verify.install)):
             reason += ". Try --isolated"
     if reason is not None:
         return _result(bench, environment, {}, Before("cannot-run", why=reason), ())
     return _run(bench, interpreter, environment, only)
+
+
+def _unfit(bench: _Bench, environment: Environment) -> str | None:
+    """Return why the case cannot be run in an environment, or does not show there; None where it does."""
+    return (
+        requirements.misses(bench.case, environment)
+        or requirements.repaired(bench.case, environment)
+        or requirements.unaffected(bench.entry.affected, environment)
+    )
 
 
 def _no_accelerator(bench: _Bench, environment: Environment) -> str | None:
@@ -169,7 +178,7 @@ def _run(bench: _Bench, interpreter: isolated.Interpreter, local: Environment, o
             (),
         )
     if bench.installs:
-        reason = requirements.misses(bench.case, environment) or requirements.unaffected(bench.entry.affected, environment)
+        reason = _unfit(bench, environment)
         if reason is not None:
             return _result(bench, environment, told, Before("cannot-run", why=reason), ())
     allowed = tolerances(reference)

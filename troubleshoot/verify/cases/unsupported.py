@@ -27,6 +27,68 @@ def half_cdist_on_cpu(setting: Setting) -> Program:
     return _operation(setting, ("float32",), lambda x: torch.cdist(x, x.flip(0)), torch.randn(5, 3))
 
 
+_HALF_ON_CPU = {"issues": ("torch/half-on-cpu",), "cause": "unsupported/half-on-cpu", "devices": ("cpu",), "plays": ("float32",)}
+
+
+def _layer(setting: Setting, model: Any, x: Any) -> Program:
+    """A layer in float16, or (with the fix) in float32."""
+    import torch
+
+    dtype = torch.float32 if setting.variant == "float32" else setting.dtype
+    return Program(model.to(dtype), {"input": x.to(dtype)})
+
+
+@case(**_HALF_ON_CPU, shows={"torch": "<2.2"}, installs={"torch": "2.0.1"})
+def half_linear_on_cpu(setting: Setting) -> Program:
+    """A linear layer in float16 on the CPU."""
+    import torch
+
+    return _layer(setting, torch.nn.Linear(8, 4), torch.randn(3, 8))
+
+
+@case(**_HALF_ON_CPU, shows={"torch": "<2.2"}, installs={"torch": "2.0.1"})
+def half_conv_on_cpu(setting: Setting) -> Program:
+    """A convolution in float16 on the CPU."""
+    import torch
+
+    return _layer(setting, torch.nn.Conv2d(3, 4, 3), torch.randn(1, 3, 8, 8))
+
+
+@case(**_HALF_ON_CPU, shows={"torch": "<2.2"}, installs={"torch": "2.0.1"})
+def half_layer_norm_on_cpu(setting: Setting) -> Program:
+    """A LayerNorm in float16 on the CPU."""
+    import torch
+
+    return _layer(setting, torch.nn.LayerNorm(8), torch.randn(3, 8))
+
+
+@case(**_HALF_ON_CPU, shows={"torch": "<2.2"}, installs={"torch": "2.0.1"})
+def half_softmax_on_cpu(setting: Setting) -> Program:
+    """A softmax in float16 on the CPU."""
+    import torch
+
+    return _layer(setting, torch.nn.Softmax(-1), torch.randn(3, 8))
+
+
+@case(**_HALF_ON_CPU, shows={"torch": "<2.2"}, installs={"torch": "2.0.1"})
+def half_attention_on_cpu(setting: Setting) -> Program:
+    """Multi-head attention in float16 on the CPU."""
+    import torch
+
+    model = torch.nn.MultiheadAttention(16, 2, batch_first=True).eval()
+    program = _layer(setting, model, torch.randn(2, 5, 16))
+    x = program.inputs["input"]
+    return Program(model, {"x": x}, lambda model, inputs: model(inputs["x"], inputs["x"], inputs["x"], need_weights=False)[0])
+
+
+@case(**_HALF_ON_CPU, shows={"torch": "<2.2"}, installs={"torch": "2.0.1"})
+def half_upsample_on_cpu(setting: Setting) -> Program:
+    """Upsampling by nearest neighbours in float16 on the CPU, as in the decoder of a VAE."""
+    import torch
+
+    return _layer(setting, torch.nn.Upsample(scale_factor=2, mode="nearest"), torch.randn(1, 2, 4, 4))
+
+
 @case(
     issues=("torch/op-lacks-dtype",), cause="unsupported/op-lacks-dtype", dtypes=("bfloat16",), devices=("cpu",), plays=("op-in-float32",)
 )
@@ -95,7 +157,10 @@ def grid_sample_float32_grid(setting: Setting) -> Program:
     return Program(None, inputs, call)
 
 
-@case(issues=("numpy/bf16-scalartype",), dtypes=("bfloat16",), plays=("float-before-numpy", "view-bits"), present={"numpy": ""})
+@case(
+    issues=("numpy/bf16-scalartype",), dtypes=("bfloat16",), plays=("float-before-numpy", "view-bits"), present={"numpy": ""},
+    installs={"numpy": ""},
+)  # fmt: skip
 def bfloat16_to_numpy(setting: Setting) -> Program:
     """A bfloat16 result is handed to NumPy."""
     import torch
@@ -111,7 +176,7 @@ def bfloat16_to_numpy(setting: Setting) -> Program:
     return Program(model, {"x": torch.randn(2, 8).to(setting.device, setting.dtype)}, call)
 
 
-@case(issues=("numpy/half-array-rejected",), plays=("float32-output",), present={"numpy": ""})
+@case(issues=("numpy/half-array-rejected",), plays=("float32-output",), present={"numpy": ""}, installs={"numpy": ""})
 def half_array_in_linalg(setting: Setting) -> Program:
     """A float16 array goes into NumPy's linear algebra."""
     import numpy

@@ -1,0 +1,167 @@
+"""How transformers takes a dtype: by what name, from what value, and what it does with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from troubleshoot.verify.model import Program, Setting
+from troubleshoot.verify.registry import case
+
+_INSTALLS = {"transformers": "4.57.6", "accelerate": "1.5.2"}
+
+
+def _tiny(folder: Path, dtype: Any = None) -> Path:
+    """Save a tiny random OPT once, in a dtype, and return its folder."""
+    import torch
+    from transformers import OPTConfig, OPTForCausalLM
+
+    place = folder / f"opt-{str(dtype or torch.float32).removeprefix('torch.')}"
+    if not (place / "config.json").is_file():
+        config = OPTConfig(
+            vocab_size=64, hidden_size=32, num_hidden_layers=1, num_attention_heads=4, ffn_dim=64, max_position_embeddings=64,
+            word_embed_proj_dim=32, dropout=0.0, attention_dropout=0.0, bos_token_id=2, eos_token_id=2, pad_token_id=1,
+        )  # fmt: skip
+        torch.manual_seed(1)
+        OPTForCausalLM(config).to(dtype or torch.float32).save_pretrained(place)
+    return place
+
+
+def _logits(model: Any, inputs: dict[str, Any]) -> Any:
+    import torch
+
+    with torch.no_grad():
+        return model(**inputs).logits
+
+
+def _ids(setting: Setting) -> dict[str, Any]:
+    import torch
+
+    return {"input_ids": torch.randint(3, 60, (2, 6), generator=torch.Generator().manual_seed(2)).to(setting.device)}
+
+
+@case(
+    issues=("checkpoint/dtype-argument-renamed",),
+    tier="upstream",
+    dtypes=("bfloat16", "float16"),
+    present={"transformers": ""},
+    installs={"transformers": "4.55.4", "accelerate": "1.5.2"},
+    plays=("old-name", "cast-after"),
+    facts={"model": "OPTForCausalLM"},
+    seconds=6.0,
+)
+def dtype_by_its_new_name(setting: Setting) -> Program:
+    """The model is loaded with dtype= on a release that knows torch_dtype= only."""
+    from transformers import OPTForCausalLM
+
+    place = _tiny(setting.folder)
+    if setting.variant == "old-name" or not setting.faulty:
+        model = OPTForCausalLM.from_pretrained(place, torch_dtype=setting.dtype)
+    elif setting.variant == "cast-after":
+        model = OPTForCausalLM.from_pretrained(place)
+    else:
+        model = OPTForCausalLM.from_pretrained(place, dtype=setting.dtype)
+    return Program(model.eval().to(setting.device), _ids(setting), _logits)
+
+
+@case(
+    issues=("checkpoint/dtype-argument-invalid",),
+    tier="upstream",
+    present={"transformers": ""},
+    installs=_INSTALLS,
+    plays=("real-dtype",),
+    seconds=6.0,
+)
+def dtype_by_a_short_name(setting: Setting) -> Program:
+    """torch_dtype is given as "fp16", which is no name of a dtype."""
+    from transformers import OPTForCausalLM
+
+    given: Any = "fp16" if setting.shows("real-dtype") else setting.dtype
+    model = OPTForCausalLM.from_pretrained(_tiny(setting.folder), torch_dtype=given)
+    return Program(model.eval().to(setting.device), _ids(setting), _logits)
+
+
+@case(
+    issues=("checkpoint/dtype-not-json",),
+    tier="upstream",
+    present={"transformers": ""},
+    installs=_INSTALLS,
+    plays=("as-string",),
+    seconds=6.0,
+)
+def dtype_inside_a_nested_dict(setting: Setting) -> Program:
+    """A config holds a torch.dtype in a nested dict of the user's, and is saved."""
+    from transformers import OPTConfig, OPTForCausalLM
+
+    place = _tiny(setting.folder)
+    model = OPTForCausalLM.from_pretrained(place).to(setting.dtype).eval()
+    config = OPTConfig.from_pretrained(place)
+    config.trainer_settings = {"compute": {"torch_dtype": setting.dtype if setting.shows("as-string") else setting.name}}
+
+    def call(model: Any, inputs: dict[str, Any]) -> Any:
+        config.save_pretrained(setting.folder / "saved")
+        return _logits(model, inputs)
+
+    return Program(model.to(setting.device), _ids(setting), call)
+
+
+@case(
+    issues=("checkpoint/loaded-as-float32",),
+    tier="upstream",
+    dtypes=("bfloat16", "float16"),
+    present={"transformers": ""},
+    installs=_INSTALLS,
+    plays=("state-dtype",),
+    unplayable={"install-accelerate": "it is installed", "cast-before-saving": "is about how the checkpoint was made"},
+    symptom="from_pretrained loads the model in float32 although the checkpoint is in bfloat16.",
+    seconds=6.0,
+)
+def checkpoint_dtype_not_kept(setting: Setting) -> Program:
+    """A half-precision checkpoint is loaded without naming a dtype."""
+    import torch
+    from transformers import OPTForCausalLM
+
+    place = _tiny(setting.folder, setting.dtype if setting.faulty else None)
+    if setting.faulty:
+        # The same weights as the reference's, rounded.
+        _tiny(setting.folder, setting.dtype)
+    more = {} if setting.shows("state-dtype") else {"torch_dtype": "auto"}
+    model = OPTForCausalLM.from_pretrained(place, **more)
+
+    def check(model: Any, _output: Any) -> str | None:
+        held = next(model.parameters()).dtype
+        return f"the checkpoint is {setting.name}, the model {held}" if held == torch.float32 and setting.name != "float32" else None
+
+    return Program(model.eval().to(setting.device), _ids(setting), _logits, check)
+
+
+@case(
+    issues=("transformers/processor-float32-inputs",),
+    tier="upstream",
+    present={"transformers": ">=4.30"},
+    installs=_INSTALLS,
+    plays=("cast-inputs",),
+    unplayable={"use-pipeline": "needs a tokenizer and a feature extractor, of which a tiny random model has none"},
+    facts={"model": "WhisperForConditionalGeneration"},
+    seconds=6.0,
+)
+def whisper_float32_features(setting: Setting) -> Program:
+    """The feature extractor's float32 log-mel spectrogram goes into a half-precision Whisper."""
+    import torch
+    from transformers import WhisperConfig, WhisperForConditionalGeneration
+
+    place = setting.folder / "whisper"
+    if not (place / "config.json").is_file():
+        torch.manual_seed(1)
+        config = WhisperConfig(
+            vocab_size=64, num_mel_bins=8, d_model=16, encoder_layers=1, encoder_attention_heads=2, decoder_layers=1,
+            decoder_attention_heads=2, encoder_ffn_dim=32, decoder_ffn_dim=32, max_source_positions=10, max_target_positions=16,
+            pad_token_id=1, bos_token_id=2, eos_token_id=2, decoder_start_token_id=3, suppress_tokens=[], begin_suppress_tokens=[],
+        )  # fmt: skip
+        WhisperForConditionalGeneration(config).save_pretrained(place)
+    model = WhisperForConditionalGeneration.from_pretrained(place, torch_dtype=setting.dtype).eval().to(setting.device)
+    features = torch.randn(1, 8, 20, generator=torch.Generator().manual_seed(2)).to(setting.device)
+    if not setting.shows("cast-inputs"):
+        features = features.to(setting.dtype)
+    inputs = {"input_features": features, "decoder_input_ids": torch.tensor([[3, 5, 7]]).to(setting.device)}
+    return Program(model, inputs, _logits)
