@@ -118,29 +118,6 @@ def _trained(setting: Setting, prepare: Any) -> Program:
     cause="amp/config",
     devices=("cpu",),
     dtypes=("float32",),
-    present={"accelerate": ""},
-    installs=_INSTALLS,
-    plays=("off", "bf16-cpu"),
-    seconds=5.0,
-)
-def accelerator_fp16_on_cpu(setting: Setting) -> Program:
-    """Accelerate is asked for fp16 mixed precision on the CPU."""
-
-    def prepare() -> None:
-        from accelerate import Accelerator
-
-        wanted = {"off": "no", "bf16-cpu": "bf16"}.get(setting.variant or "", "fp16")
-        Accelerator(cpu=True, mixed_precision=wanted)
-
-    return _trained(setting, prepare)
-
-
-@case(
-    issues=("amp/fp16-needs-gpu",),
-    tier="upstream",
-    cause="amp/config",
-    devices=("cpu",),
-    dtypes=("float32",),
     present={"transformers": "", "accelerate": ""},
     installs=_TRAINER,
     plays=("off", "bf16-cpu"),
@@ -166,6 +143,7 @@ def trainer_fp16_on_cpu(setting: Setting) -> Program:
     present={"transformers": "", "accelerate": ""},
     installs=_TRAINER,
     plays=("one-mode", "off"),
+    unplayable={"upgrade-unsloth": "is about unsloth, which this program does not use"},
     seconds=7.0,
 )
 def trainer_fp16_and_bf16(setting: Setting) -> Program:
