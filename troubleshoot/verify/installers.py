@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -88,11 +88,13 @@ def install(
     environment: Mapping[str, str],
     *,
     held: Mapping[str, str],
+    linked: Sequence[str],
     of_day: str | None,
     say: Callable[[str], None],
     timeout: float,
 ) -> None:
-    """Install ``wanted`` ("" is any version) into the environment of ``folder``; ``held`` are linked packages that must stay as they are.
+    """Install ``wanted`` ("" is any version) into the environment of ``folder``. ``linked`` packages lie in it already; of them those in
+    ``held`` must stay as they are.
 
     Raises:
         IsolationError: the index is out of reach, or there are no such releases for this Python.
@@ -107,11 +109,11 @@ def install(
         command = [str(python_of(folder)), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input"]
         command += ["--prefer-binary", "-c", str(rules), *names]
     else:
-        # uv does not see them: they are left out of what it resolves.
-        rules.write_text("".join(f"{name}\n" for name in held), encoding="utf-8")
+        # uv does not see them: they are left out of what it resolves, so that no older one takes their place.
+        rules.write_text("".join(f"{name}\n" for name in linked), encoding="utf-8")
         command = [uv() or "uv", "pip", "install", "--quiet", "--python", str(python_of(folder)), "--exclude-newer", of_day]
         # Older packages import pkg_resources, which an environment that uv made lacks.
-        command += ["--excludes", str(rules), "setuptools", *names]
+        command += ["--excludes", str(rules), *(() if "setuptools" in linked else ("setuptools",)), *names]
     done = processes.run(command, stop=stop, timeout=timeout, environment=environment)
     if done.ended == "hang":
         raise IsolationError(f"installing {listed} took more than {timeout:.0f} s")

@@ -113,29 +113,6 @@ def _trained(setting: Setting, prepare: Any) -> Program:
 
 
 @case(
-    issues=("amp/fp16-needs-gpu",),
-    tier="upstream",
-    cause="amp/config",
-    devices=("cpu",),
-    dtypes=("float32",),
-    present={"transformers": "", "accelerate": ""},
-    installs=_TRAINER,
-    plays=("off", "bf16-cpu"),
-    seconds=7.0,
-)
-def trainer_fp16_on_cpu(setting: Setting) -> Program:
-    """The Trainer's arguments ask for fp16 on the CPU."""
-
-    def prepare() -> None:
-        from transformers import TrainingArguments
-
-        more: dict[str, Any] = {"off": {}, "bf16-cpu": {"bf16": True}}.get(setting.variant or "", {"fp16": True})
-        TrainingArguments(output_dir=str(setting.folder / "run"), report_to=[], **_on_cpu(), **more)
-
-    return _trained(setting, prepare)
-
-
-@case(
     issues=("amp/config",),
     tier="upstream",
     dtypes=("float32",),
