@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import troubleshoot.verify.bisect as bisect_module
+from troubleshoot.errors import InputError
 from troubleshoot.verify.bisect import CANNOT, find_borders, state_of
 from troubleshoot.verify.model import RunResult
 
@@ -27,6 +30,46 @@ def test_both_borders_of_an_island_within_a_series_are_found() -> None:
 def test_releases_that_cannot_run_make_no_border() -> None:
     """Where the older releases do not install, the first that runs is no change of behaviour."""
     assert find_borders(BLIP2, lambda version: CANNOT if version < "4.49.0" else "right") == ()
+
+
+def test_coarsely_the_last_release_of_a_series_is_enough() -> None:
+    """A border between series is found exactly; the first releases of series without a change are not run."""
+    run: list[str] = []
+
+    def state(version: str) -> str:
+        run.append(version)
+        return "fails" if version.startswith("4.50") else "right"
+
+    borders = find_borders(BLIP2, state, coarse=True)
+    assert [(one.before, one.after) for one in borders] == [("4.49.0", "4.50.0"), ("4.50.3", "4.51.0")]
+    assert "4.48.0" not in run and "4.48.3" in run
+
+
+def test_one_release_is_run_for_all_issues_before_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Issues that are measured together share each environment, and each finds its own border."""
+    run: list[tuple[str, str]] = []
+
+    def reproduce(issue: str, releases: dict[str, str], **_more: object) -> tuple[RunResult, dict[str, object]]:
+        version = releases["torch"]
+        run.append((version, issue))
+        broken = version < ("1.2" if issue == "torch/op-lacks-fft" else "1.3")
+        return RunResult("raised", error="RuntimeError: no kernel") if broken else RunResult("ok"), {}
+
+    monkeypatch.setattr(bisect_module, "reproduce", reproduce)
+    monkeypatch.setattr(bisect_module, "published", lambda package: ("1.1", "1.2", "1.3", "1.4"))
+    found = bisect_module.bisect(["torch/op-lacks-fft", "torch/op-lacks-dtype:bfloat16_cdist"], package="torch", of_its_time=False)
+    assert [(one.issue, one.case, one.borders[0].after) for one in found] == [
+        ("torch/op-lacks-fft", "half_fft_on_cpu", "1.2"),
+        ("torch/op-lacks-dtype", "bfloat16_cdist", "1.3"),
+    ]
+    assert [version for version, _ in run] == sorted(version for version, _ in run)
+    assert len(run) == len(set(run)), "nothing is run twice"
+
+
+def test_packages_that_cannot_be_varied_together_are_refused() -> None:
+    """Two issues of two packages need two measurements."""
+    with pytest.raises(InputError, match="one package"):
+        bisect_module.bisect(["transformers/blip2-query-tokens-fp32", "accelerate/dispatched-model-moved"])
 
 
 def test_no_releases_no_borders() -> None:

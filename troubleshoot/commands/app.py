@@ -201,6 +201,7 @@ app.command(cls=PlainCommand, context_settings=program.CONTEXT, epilog=examples(
         "troubleshoot verify transformers/blip2-query-tokens-fp32 --device cpu --isolated",
         "troubleshoot verify transformers/qwen2-vl-eager-fp16-nan --with transformers==4.57.6",
         "troubleshoot verify transformers/blip2-query-tokens-fp32 --isolated --model Salesforce/blip2-opt-2.7b --gpu T4",
+        "troubleshoot verify torch/half-on-cpu --case half_conv_on_cpu --isolated --yes",
         "troubleshoot verify --cause numerics/fp16-overflow --format json",
         after="Exit status: 0 as the knowledge base says, 1 not, 2 it cannot run here (or an error in use).",
     ),
@@ -224,6 +225,7 @@ def verify(
     isolated: Annotated[
         bool, typer.Option("--isolated", help="Install what the case needs into environments of its own (in the cache folder).")
     ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="With --isolated: download another torch without asking.")] = False,
     with_: Annotated[
         list[str] | None,
         typer.Option("--with", metavar="PKG==VERSION", help="Pin a release, isolated; may be repeated.", show_default=False),
@@ -260,6 +262,7 @@ def verify(
         device=device,
         fixes=fix or (),
         isolated=isolated,
+        yes=yes,
         releases=with_ or (),
         timeout=timeout,
         record=record,

@@ -25,6 +25,7 @@ def run(
     device: str | None,
     fixes: Sequence[str],
     isolated: bool,
+    yes: bool,
     releases: Sequence[str],
     timeout: str | None,
     record: str | None,
@@ -64,6 +65,7 @@ def run(
                     kb=base,
                     progress=progress.of(one),
                     prices=prices,
+                    consent=lambda text: yes or progress.ask(text),
                 )
             )
     finally:
@@ -149,6 +151,22 @@ class _Progress:
                 sys.stderr.flush()
 
         return show
+
+    def ask(self, download: str) -> bool:
+        """Ask on a terminal whether so much may be downloaded; elsewhere the answer is no."""
+        if not self._shown or sys.stdin is None or not sys.stdin.isatty():
+            return False
+        import signal
+
+        self.clear()
+        sys.stderr.write(f"{download}, into the cache folder. Go on? [y/N] ")
+        sys.stderr.flush()
+        # While verifying, Ctrl-C is only noted; here it must end the waiting.
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            return sys.stdin.readline().strip().lower() in ("y", "yes")
+        finally:
+            signal.signal(signal.SIGINT, before)
 
     def clear(self) -> None:
         """Remove the bar."""

@@ -288,7 +288,7 @@ def state_of(result: RunResult) -> str:
 
 
 def write_bisection(folder: Path, result: Bisection) -> Path:
-    """Write the record of a bisection below a folder of records and return its file."""
+    """Write the record of a bisection below a folder of records and return its file; an older one of this case is replaced."""
     target = folder / "releases"
     target.mkdir(parents=True, exist_ok=True)
     own = cases_of(result.issue, None)

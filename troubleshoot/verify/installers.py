@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from troubleshoot.errors import TroubleshootError
-from troubleshoot.verify import processes
+from troubleshoot.verify import index, processes
 from troubleshoot.verify.signals import Stop
 
 #: What pip and uv print where they reach no index; the wordings of their resolvers, of urllib3 and of reqwest.
@@ -36,6 +38,19 @@ class IsolationError(TroubleshootError):
     def __init__(self, text: str, *, offline: bool = False) -> None:
         self.offline = offline
         super().__init__(text)
+
+
+@dataclass(frozen=True)
+class Download:
+    """What an installation would load: how many files, and their bytes together; ``unknown`` files do not tell their size."""
+
+    files: int
+    bytes: int
+    unknown: int = 0
+
+    def __str__(self) -> str:
+        size = f"{self.bytes / 1e9:.1f} GB" if self.bytes >= 1e9 else f"{self.bytes / 1e6:.0f} MB"
+        return f"{size} in {self.files} files" + (f", and {self.unknown} of unknown size" if self.unknown else "")
 
 
 def uv() -> str | None:
@@ -73,11 +88,13 @@ def install(
     environment: Mapping[str, str],
     *,
     held: Mapping[str, str],
+    linked: Sequence[str],
     of_day: str | None,
     say: Callable[[str], None],
     timeout: float,
 ) -> None:
-    """Install ``wanted`` ("" is any version) into the environment of ``folder``; ``held`` are linked packages that must stay as they are.
+    """Install ``wanted`` ("" is any version) into the environment of ``folder``. ``linked`` packages lie in it already; of them those in
+    ``held`` must stay as they are.
 
     Raises:
         IsolationError: the index is out of reach, or there are no such releases for this Python.
@@ -92,18 +109,46 @@ def install(
         command = [str(python_of(folder)), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input"]
         command += ["--prefer-binary", "-c", str(rules), *names]
     else:
-        # uv does not see them: they are left out of what it resolves.
-        rules.write_text("".join(f"{name}\n" for name in held), encoding="utf-8")
+        # uv does not see them: they are left out of what it resolves, so that no older one takes their place.
+        rules.write_text("".join(f"{name}\n" for name in linked), encoding="utf-8")
         command = [uv() or "uv", "pip", "install", "--quiet", "--python", str(python_of(folder)), "--exclude-newer", of_day]
         # Older packages import pkg_resources, which an environment that uv made lacks.
-        command += ["--excludes", str(rules), "setuptools", *names]
+        command += ["--excludes", str(rules), *(() if "setuptools" in linked else ("setuptools",)), *names]
     done = processes.run(command, stop=stop, timeout=timeout, environment=environment)
     if done.ended == "hang":
         raise IsolationError(f"installing {listed} took more than {timeout:.0f} s")
     if done.code != 0:
-        if any(sign in done.output for sign in _OFFLINE):
-            raise IsolationError(f"offline: the package index cannot be reached for {listed}", offline=True)
-        raise IsolationError(f"cannot install {listed} for this Python: {_last(done.output)}")
+        raise _failed(listed, done.output)
+
+
+def planned(wanted: Mapping[str, str], folder: Path, stop: Stop, environment: Mapping[str, str], *, timeout: float = 600.0) -> Download:
+    """Return what installing ``wanted`` with all that it requires would load, as the index tells; nothing is installed.
+
+    Raises:
+        IsolationError: the index is out of reach, or there are no such releases for this Python.
+    """
+    names = [f"{name}=={version}" if version else name for name, version in sorted(wanted.items())]
+    listed = ", ".join(names)
+    report = folder / "plan.json"
+    command = [sys.executable, "-m", "pip", "install", "--dry-run", "--ignore-installed", "--quiet", "--disable-pip-version-check"]
+    command += ["--no-input", "--only-binary", ":all:", "--report", str(report), *names]
+    done = processes.run(command, stop=stop, timeout=timeout, environment=environment)
+    if done.ended == "hang":
+        raise IsolationError(f"the index did not tell within {timeout:.0f} s what {listed} needs")
+    if done.code != 0:
+        raise _failed(listed, done.output)
+    addresses = [str(one["download_info"]["url"]) for one in json.loads(report.read_text(encoding="utf-8"))["install"]]
+    try:
+        sizes = index.sizes_of(addresses)
+    except OSError as error:
+        raise IsolationError(f"offline: {error}", offline=True) from None
+    return Download(len(addresses), sum(sizes.values()), len(addresses) - len(sizes))
+
+
+def _failed(listed: str, output: str) -> IsolationError:
+    if any(sign in output for sign in _OFFLINE):
+        return IsolationError(f"offline: the package index cannot be reached for {listed}", offline=True)
+    return IsolationError(f"cannot install {listed} for this Python: {_last(output)}")
 
 
 def _last(output: str) -> str:

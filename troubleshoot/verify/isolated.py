@@ -15,6 +15,7 @@ import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from importlib.metadata import Distribution
 from pathlib import Path
 
 from troubleshoot.verify import installers
@@ -146,8 +147,9 @@ def _make(
     # Relative, so that the folder can be renamed when it is complete.
     (site / "linked.pth").write_text(os.path.relpath(links, site) + "\n", encoding="utf-8")
     if wanted:
-        held = {} if "torch" in wanted else {"torch": _torch_version()}
-        installers.install(folder, wanted, stop, environment, held=held, of_day=of_day, say=say, timeout=timeout)
+        linked_names = () if "torch" in wanted else tuple(_closure())
+        held = {"torch": _torch_version()} if linked_names else {}
+        installers.install(folder, wanted, stop, environment, held=held, linked=linked_names, of_day=of_day, say=say, timeout=timeout)
     packages = {}
     for info in sorted(site.glob("*.dist-info")):
         name, _, version = info.name.removesuffix(".dist-info").partition("-")
@@ -174,34 +176,40 @@ def torch_closure() -> dict[str, Path]:
     Raises:
         IsolationError: torch is not installed.
     """
-    from importlib.metadata import PackageNotFoundError, distribution
-
-    from packaging.requirements import Requirement
-
     found: dict[str, Path] = {}
-    waiting, seen = ["torch"], set()
-    while waiting:
-        name = waiting.pop()
-        if name in seen:
-            continue
-        seen.add(name)
-        try:
-            one = distribution(name)
-        except PackageNotFoundError:
-            if name == "torch":
-                raise IsolationError("torch is not installed beside troubleshoot: there is nothing to verify with") from None
-            continue
+    for one in _closure().values():
         for file in one.files or ():
             top = file.parts[0]
             # Programs in bin/ are named "../../../bin/x"; compiled modules are made anew.
             if top not in ("..", "__pycache__") and top not in found:
                 found[top] = Path(str(one.locate_file(top))).resolve()
-        for text in one.requires or ():
+    found["troubleshoot"] = Path(__file__).resolve().parent.parent
+    return {name: path for name, path in sorted(found.items()) if path.exists() and name != "bin"}
+
+
+def _closure() -> dict[str, Distribution]:
+    """Return torch and all that it requires, by name."""
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    from packaging.requirements import Requirement
+
+    found: dict[str, Distribution] = {}
+    waiting = ["torch"]
+    while waiting:
+        name = waiting.pop()
+        if name in found:
+            continue
+        try:
+            found[name] = distribution(name)
+        except PackageNotFoundError:
+            if name == "torch":
+                raise IsolationError("torch is not installed beside troubleshoot: there is nothing to verify with") from None
+            continue
+        for text in found[name].requires or ():
             requirement = Requirement(text)
             if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
                 waiting.append(requirement.name)
-    found["troubleshoot"] = Path(__file__).resolve().parent.parent
-    return {name: path for name, path in sorted(found.items()) if path.exists() and name != "bin"}
+    return found
 
 
 def _torch_version() -> str:

@@ -20,8 +20,8 @@ FixResult = Literal["works", "fails", "skipped"]
 Verdict = Literal["verified", "not-reproduced", "unexpected", "cannot-run"]
 
 #: A fix may be this many times as far from the reference as a healthy run of its dtype: the reference computation on weights and inputs
-#: that were rounded to the dtype. In the cases run on the CPU, right fixes were at most 2.4 times as far off, those with a wrong result
-#: more than a thousand times (docs/verification.md).
+#: that were rounded to the dtype. In the cases run on the CPU, right fixes beyond the floor were at most 2.4 times as far off
+#: (docs/verification.md).
 TOLERANCE = 10.0
 
 #: No fix counts as right that is farther off than this, however ill-conditioned the program.

@@ -52,6 +52,8 @@ def play(fix: Fix, case: Case) -> Play:
     if fix.kind == "enable-autocast":
         return Play(fix, asked, autocast=asked)
     for name in ("upgrade", "downgrade", "install"):
+        if name in action and "{" in str(action[name]):
+            return Play(fix, asked, skip="general advice: which package it is depends on the report")
         if name in action:
             return Play(fix, asked, install={str(action[name]): str(action.get("to", ""))})
     if "uninstall" in action:

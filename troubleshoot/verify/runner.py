@@ -9,15 +9,15 @@ from pathlib import Path
 from troubleshoot.diagnosis import diagnose
 from troubleshoot.environment.local import local_environment
 from troubleshoot.environment.model import Environment
-from troubleshoot.environment.names import normalise_name
 from troubleshoot.errors import InputError
 from troubleshoot.fixes.select import fixes_of
 from troubleshoot.knowledge import KnowledgeBase, load_kb
 from troubleshoot.knowledge.schema import Entry, Fix
 from troubleshoot.result import Diagnosis
-from troubleshoot.verify import isolated, pricing, requirements
+from troubleshoot.verify import installers, isolated, pricing, requirements
 from troubleshoot.verify.installers import IsolationError
-from troubleshoot.verify.model import CEILING, FLOORS, TOLERANCE, Before, Case, FixOutcome, Job, RunResult, Verification, verdict_of
+from troubleshoot.verify.judging import and_changes, judge, told_apart, tolerances
+from troubleshoot.verify.model import Before, Case, FixOutcome, Job, RunResult, Verification, verdict_of
 from troubleshoot.verify.play import HIDING, Play, play
 from troubleshoot.verify.pricing import NO_PRICES, Prices
 from troubleshoot.verify.registry import cases_of
@@ -28,11 +28,18 @@ from troubleshoot.verify.workspace import workspace
 #: Told (what is being done, steps done, steps in all).
 Progress = Callable[[str, int, int], None]
 
+#: Asked whether so much may be downloaded ("torch 2.13.0: 2.6 GB in 25 files").
+Consent = Callable[[str], bool]
+
 _HALF = ("float16", "bfloat16")
 
 
 def _silent(_text: str, _done: int, _total: int) -> None:
     return
+
+
+def _declined(_text: str) -> bool:
+    return False
 
 
 @dataclass(frozen=True)
@@ -49,6 +56,7 @@ class _Bench:
     isolated: bool
     installs: Mapping[str, str]
     progress: Progress
+    consent: Consent = _declined
 
     @property
     def dtype(self) -> str:
@@ -75,12 +83,14 @@ def verify(
     kb: KnowledgeBase | None = None,
     progress: Progress = _silent,
     prices: Prices = NO_PRICES,
+    consent: Consent = _declined,
 ) -> Verification:
     """Reproduce a known issue on this machine and try its fixes, each in a process of its own.
 
     ``case`` is one of the issue's cases where it has several. ``device`` is "cpu" or "cuda" (default: CUDA where there is one and the
     case exists on it). ``fixes`` are ids to try, default all. With ``isolate``
     packages are installed into environments apart from this one; ``releases`` ({"transformers": "4.50.2"}) pins them, and isolates too.
+    ``consent`` is asked before another torch is downloaded, which takes gigabytes; without it, that is skipped.
     ``timeout`` is per run, in seconds. ``prices`` says for which model and GPU memory is told, and whether time is measured.
 
     Raises:
@@ -99,7 +109,7 @@ def verify(
     if entry.kind == "issue" and (unknown := sorted(set(fixes) - known)):
         raise InputError(f"{entry.id} has no fix {unknown[0]!r}. It has: {', '.join(sorted(known))}")
     with stoppable() as stop, workspace() as folder:
-        bench = _Bench(entry, chosen, place, folder, base, stop, timeout, isolate or apart, installs if apart else {}, progress)
+        bench = _Bench(entry, chosen, place, folder, base, stop, timeout, isolate or apart, installs if apart else {}, progress, consent)
         return pricing.add(prices, _verify(bench, fixes), bench.job("timing"), chosen, stop, progress)
     raise AssertionError("unreachable")
 
@@ -134,7 +144,7 @@ def _verify(bench: _Bench, only: Sequence[str]) -> Verification:
     reason = requirements.wrong_device(bench.case, bench.device) or _no_accelerator(bench, environment)
     if reason is None and bench.installs:
         try:
-            interpreter = isolated.prepare(bench.installs, bench.stop, say=lambda text: bench.progress(text, 0, 1))
+            interpreter = _prepared(bench, bench.installs)
         except IsolationError as error:
             reason = str(error)
     elif reason is None:
@@ -202,17 +212,9 @@ def _run(bench: _Bench, interpreter: isolated.Interpreter, local: Environment, o
     for number, one in enumerate(plays):
         bench.progress(f"trying {one.fix.id}", 2 + number, 2 + len(plays))
         tried = _try(bench, one, interpreter, environment, allowed)
-        outcomes.append(_told_apart(tried, misfits.get(one.fix.id), one.fix in bench.entry.fixes))
+        outcomes.append(told_apart(tried, misfits.get(one.fix.id), one.fix in bench.entry.fixes))
     outcomes = _on_fixed_release(bench, plays, outcomes, environment, allowed)
     return _result(bench, environment, told, before, tuple(outcomes))
-
-
-def tolerances(reference: RunResult) -> dict[str, float]:
-    """Return the allowed relative error per dtype: ``TOLERANCE`` times that of a healthy run, at least the dtype's floor, at most
-    ``CEILING``.
-    """
-    healthy = reference.detail.get("healthy") or {}
-    return {name: min(CEILING, max(floor, TOLERANCE * (healthy.get(name) or 0.0))) for name, floor in FLOORS.items()}
 
 
 def _environment(result: RunResult, local: Environment, bench: _Bench) -> Environment:
@@ -270,15 +272,39 @@ def _try(bench: _Bench, one: Play, interpreter: isolated.Interpreter, environmen
         if isinstance(changed, str):
             return _skipped(one.fix, changed)
         try:
-            interpreter = isolated.prepare(changed, bench.stop, say=lambda text: bench.progress(text, 0, 1))
+            interpreter = _prepared(bench, changed)
         except IsolationError as error:
-            return _skipped(one.fix, f"cannot-run: {error}" if not error.offline else str(error))
-    return _outcome(bench, one, _play(bench, one, interpreter, allowed), allowed, _and_changes(one, interpreter))
+            return _skipped(one.fix, str(error) if error.offline or isinstance(error, _DeclinedError) else f"cannot-run: {error}")
+    return _outcome(bench, one, _play(bench, one, interpreter, allowed), allowed, and_changes(one, interpreter))
 
 
 def _play(bench: _Bench, one: Play, interpreter: isolated.Interpreter, allowed: Mapping[str, float]) -> RunResult:
     job = bench.job("fix", dtype=one.dtype, variant=one.variant, patches=one.patches, autocast=one.autocast, tolerance=allowed[one.dtype])
     return run_job(job, bench.case, interpreter, bench.stop, timeout=bench.timeout)
+
+
+class _DeclinedError(IsolationError):
+    """A download was not consented to."""
+
+
+def _prepared(bench: _Bench, wanted: Mapping[str, str]) -> isolated.Interpreter:
+    """Return an isolated environment, made now or before. Another torch is downloaded only with consent, after its size was told.
+
+    Raises:
+        IsolationError: it cannot be made, or nobody consented.
+    """
+
+    def say(text: str) -> None:
+        bench.progress(text, 0, 1)
+
+    if "torch" in wanted and not isolated.kept(wanted):
+        say("asking the index for the size of torch")
+        environment = isolated.this_interpreter().environment()
+        name = f"torch {wanted['torch']}".strip()
+        size = f"{name}: {installers.planned(wanted, bench.folder, bench.stop, environment)} to download"
+        if not bench.consent(size):
+            raise _DeclinedError(f"needs --yes: {size}")
+    return isolated.prepare(wanted, bench.stop, say=say)
 
 
 def _changed(bench: _Bench, install: Mapping[str, str | None], environment: Environment) -> dict[str, str] | str:
@@ -290,27 +316,12 @@ def _changed(bench: _Bench, install: Mapping[str, str | None], environment: Envi
         known = environment.package(name)
         if known is not None and known.version:
             held.setdefault(name, known.version)
-    if "torch" in install:
-        return "cannot-run: another torch is not installed for a verification"
     for name, version in install.items():
         if version is None:
             held.pop(name, None)
         else:
             held[name] = version
     return held
-
-
-def _and_changes(one: Play, interpreter: isolated.Interpreter) -> str:
-    """Tell what else an installation would change for the user: packages of this environment that it wants in another version."""
-    if not one.install or not interpreter.isolated:
-        return ""
-    user = local_environment()
-    others = []
-    for name, version in isolated.installed(interpreter).items():
-        known = user.package(normalise_name(name))
-        if known is not None and known.version and known.version != version and name not in (*one.install, "pip", "setuptools", "wheel"):
-            others.append(f"{name} {known.version} to {version}")
-    return f"; it also changes {', '.join(others)}" if others else ""
 
 
 def _outcome(bench: _Bench, one: Play, result: RunResult, allowed: Mapping[str, float], more: str = "") -> FixOutcome:
@@ -321,26 +332,6 @@ def _outcome(bench: _Bench, one: Play, result: RunResult, allowed: Mapping[str, 
         relative_error=result.relative_error, weights_bytes_per_parameter=round(bytes_, 3) if bytes_ is not None else None,
         title=one.fix.title, seconds=round(result.seconds, 2), traceback=result.traceback,
     )  # fmt: skip
-
-
-def judge(result: RunResult, allowed: float, *, hides: bool = False) -> tuple[bool, str]:
-    """Return whether a run with a fix works, and why. A fix that ``hides`` the failure has only to end; what it lets through is said."""
-    if result.outcome == "ok":
-        return True, f"the output is within {result.relative_error:.2g} of the reference ({allowed:.2g} is allowed)"
-    if result.outcome == "wrong":
-        return hides, f"it ends; the failure is hidden, not repaired: {result.error}" if hides else (result.error or "the output is wrong")
-    return False, (result.error or result.outcome).splitlines()[0][:300]
-
-
-def _told_apart(outcome: FixOutcome, misfit: str | None, own: bool) -> FixOutcome:
-    """A fix that the entry rules out in this environment, or that is not its own, may fail without a surprise."""
-    if outcome.outcome != "fails" or outcome.expected == "fails":
-        return outcome
-    if misfit is not None:
-        return replace(outcome, ruled_out=True, why=f"{outcome.why} (the entry rules it out here: {misfit})")
-    if not own:
-        return replace(outcome, ruled_out=True, why=f"{outcome.why} (advice for the cause in general, not for this issue)")
-    return outcome
 
 
 def _skipped(fix: Fix, why: str) -> FixOutcome:

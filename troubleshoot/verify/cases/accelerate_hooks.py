@@ -113,52 +113,6 @@ def _trained(setting: Setting, prepare: Any) -> Program:
 
 
 @case(
-    issues=("amp/fp16-needs-gpu",),
-    tier="upstream",
-    cause="amp/config",
-    devices=("cpu",),
-    dtypes=("float32",),
-    present={"accelerate": ""},
-    installs=_INSTALLS,
-    plays=("off", "bf16-cpu"),
-    seconds=5.0,
-)
-def accelerator_fp16_on_cpu(setting: Setting) -> Program:
-    """Accelerate is asked for fp16 mixed precision on the CPU."""
-
-    def prepare() -> None:
-        from accelerate import Accelerator
-
-        wanted = {"off": "no", "bf16-cpu": "bf16"}.get(setting.variant or "", "fp16")
-        Accelerator(cpu=True, mixed_precision=wanted)
-
-    return _trained(setting, prepare)
-
-
-@case(
-    issues=("amp/fp16-needs-gpu",),
-    tier="upstream",
-    cause="amp/config",
-    devices=("cpu",),
-    dtypes=("float32",),
-    present={"transformers": "", "accelerate": ""},
-    installs=_TRAINER,
-    plays=("off", "bf16-cpu"),
-    seconds=7.0,
-)
-def trainer_fp16_on_cpu(setting: Setting) -> Program:
-    """The Trainer's arguments ask for fp16 on the CPU."""
-
-    def prepare() -> None:
-        from transformers import TrainingArguments
-
-        more: dict[str, Any] = {"off": {}, "bf16-cpu": {"bf16": True}}.get(setting.variant or "", {"fp16": True})
-        TrainingArguments(output_dir=str(setting.folder / "run"), report_to=[], **_on_cpu(), **more)
-
-    return _trained(setting, prepare)
-
-
-@case(
     issues=("amp/config",),
     tier="upstream",
     dtypes=("float32",),
@@ -166,6 +120,7 @@ def trainer_fp16_on_cpu(setting: Setting) -> Program:
     present={"transformers": "", "accelerate": ""},
     installs=_TRAINER,
     plays=("one-mode", "off"),
+    unplayable={"upgrade-unsloth": "is about unsloth, which this program does not use"},
     seconds=7.0,
 )
 def trainer_fp16_and_bf16(setting: Setting) -> Program:

@@ -79,7 +79,7 @@ def vae_decodes_to_nan(setting: Setting) -> Program:
 
 
 _UNET: dict[str, Any] = {
-    "block_out_channels": (8, 16), "layers_per_block": 1, "sample_size": 8, "in_channels": 4, "norm_num_groups": 4,
+    "block_out_channels": (8, 16), "layers_per_block": 1, "in_channels": 4, "norm_num_groups": 4,
     "down_block_types": ("DownBlock2D", "CrossAttnDownBlock2D"), "cross_attention_dim": 16, "attention_head_dim": 2,
 }  # fmt: skip
 
@@ -89,7 +89,8 @@ def _unet(setting: Setting) -> Any:
 
     place = setting.folder / "unet"
     if not (place / "config.json").is_file():
-        UNet2DConditionModel(**_UNET, out_channels=4, up_block_types=("CrossAttnUpBlock2D", "UpBlock2D")).save_pretrained(place)
+        up = ("CrossAttnUpBlock2D", "UpBlock2D")
+        UNet2DConditionModel(**_UNET, sample_size=8, out_channels=4, up_block_types=up).save_pretrained(place)
     return place
 
 

@@ -50,6 +50,37 @@ def black_image_of_a_decoder(setting: Setting) -> Program:
     return _decode(setting, precise=("vae-fp32",))
 
 
+class NansException(Exception):  # noqa: N818 - as the web UI names it
+    """Raised by the web UI where a tensor holds NaN only; there it lies in modules/devices.py."""
+
+    __module__ = "modules.devices"
+
+
+@case(
+    issues=("webui/nans-vae",),
+    plays=("no-half-vae", "auto-upcast", "no-check"),
+    unplayable={"fixed-vae": "needs other weights"},
+    stand_in="a small decoder, and the check and the words of stable-diffusion-webui behind it",
+)
+def webui_check_behind_the_vae(setting: Setting) -> Program:
+    """The web UI finds NaN only behind its VAE."""
+    program = _decode(setting, precise=("no-half-vae", "auto-upcast"))
+
+    def call(model: Any, inputs: dict[str, Any]) -> Any:
+        import torch
+
+        picture: torch.Tensor = program.call(model, inputs)  # type: ignore[misc]
+        if setting.variant != "no-check" and bool(torch.isnan(picture).all()):
+            raise NansException(
+                "A tensor with all NaNs was produced in VAE. This could be because there's not enough precision to represent the picture. "
+                "Try adding --no-half-vae commandline argument to fix this. Use --disable-nan-check commandline argument to disable this "
+                "check."
+            )
+        return picture
+
+    return Program(program.model, program.inputs, call)
+
+
 @case(
     issues=("numerics/sd2-attention-overflow",),
     facts={"model": "stabilityai/stable-diffusion-2-1"},

@@ -148,3 +148,38 @@ def scheduler_after_skipped_step(setting: Setting) -> Program:
         return seen[0].splitlines()[0] if seen and setting.variant != "ignore" else None
 
     return Program(model, {"x": torch.randn(4, 8)}, call, check)
+
+
+@case(
+    issues=("amp/fp16-needs-gpu",),
+    cause="amp/config",
+    devices=("cpu",),
+    dtypes=("float32",),
+    torch=">=2.3",
+    plays=("off", "bf16-cpu"),
+    symptom="UserWarning: torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.",
+)
+def grad_scaler_without_cuda(setting: Setting) -> Program:
+    """A training script for fp16 makes a GradScaler for CUDA where there is none."""
+    import warnings
+
+    import torch
+
+    said: list[str] = []
+
+    def call(model: Any, inputs: dict[str, Any]) -> Any:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            scaler = torch.amp.GradScaler("cuda", enabled=setting.shows("off", "bf16-cpu"))
+        said.extend(str(one.message) for one in caught if "CUDA is not available" in str(one.message))
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=setting.variant == "bf16-cpu"):
+            loss = model(inputs["x"]).float().pow(2).mean()
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        return model.weight.detach().clone()
+
+    def check(_model: Any, _output: Any) -> str | None:
+        return said[0] if said else None
+
+    return Program(torch.nn.Linear(8, 4), {"x": torch.randn(4, 8)}, call, check)

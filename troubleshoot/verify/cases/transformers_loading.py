@@ -87,6 +87,7 @@ def dtype_by_a_short_name(setting: Setting) -> Program:
     present={"transformers": ""},
     installs=_INSTALLS,
     plays=("as-string",),
+    unplayable={"upgrade": "converts the configs of the library; this dict is the user's own, which 5.23.0 refuses as well"},
     seconds=6.0,
 )
 def dtype_inside_a_nested_dict(setting: Setting) -> Program:
