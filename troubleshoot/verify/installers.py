@@ -110,10 +110,10 @@ def install(
         command += ["--prefer-binary", "-c", str(rules), *names]
     else:
         # uv does not see them: they are left out of what it resolves, so that no older one takes their place.
-        rules.write_text("".join(f"{name}\n" for name in linked), encoding="utf-8")
+        rules.write_text("".join(f"{name}\n" for name in linked if name != "setuptools"), encoding="utf-8")
         command = [uv() or "uv", "pip", "install", "--quiet", "--python", str(python_of(folder)), "--exclude-newer", of_day]
-        # Older packages import pkg_resources, which an environment that uv made lacks.
-        command += ["--excludes", str(rules), *(() if "setuptools" in linked else ("setuptools",)), *names]
+        # Older packages import pkg_resources, which only older setuptools have.
+        command += ["--excludes", str(rules), "setuptools", *names]
     done = processes.run(command, stop=stop, timeout=timeout, environment=environment)
     if done.ended == "hang":
         raise IsolationError(f"installing {listed} took more than {timeout:.0f} s")

@@ -25,7 +25,6 @@ def _group(setting: Setting) -> Any:
     cause="distributed/collective-dtype",
     devices=("cpu",),
     plays=("same-dtype-buffers",),
-    unplayable={"disable-zero3": "is about DeepSpeed, of which this case has none"},
 )
 def all_gather_float32_buffers(setting: Setting) -> Program:
     """Half-precision features are gathered into buffers that were created in float32."""

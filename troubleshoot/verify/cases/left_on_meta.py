@@ -15,7 +15,6 @@ _CONSTANT = "device-mismatch/constant-left-behind"
     devices=("cpu",),
     dtypes=("float32",),
     plays=("load-whole",),
-    unplayable={"newer-stack": "is about a loader, of which this case has none"},
 )
 def table_left_on_meta(setting: Setting) -> Program:
     """A table that is a plain attribute was made on the meta device and is not loaded with the weights."""
