@@ -13,6 +13,7 @@ from troubleshoot.diagnosis import diagnose
 from troubleshoot.environment.model import Environment
 from troubleshoot.errors import InputError
 from troubleshoot.knowledge import KnowledgeBase, load_kb
+from troubleshoot.redact import redact_text
 from troubleshoot.result import Diagnosis
 
 if TYPE_CHECKING:
@@ -136,13 +137,13 @@ def _row(text: str | bytes, base: KnowledgeBase, language: str) -> dict[str, Any
         diagnosis = diagnose(text, environment="report", kb=base, language=language)
     except Exception as error:
         # One report in millions must not end the job.
-        return {**row, "verdict": "unknown", "error": f"{type(error).__name__}: {error}"}
+        return {**row, "verdict": "unknown", "error": redact_text(f"{type(error).__name__}: {error}")}
     report = diagnosis.report
     row.update(verdict=diagnosis.verdict, reason=diagnosis.reason, failures=len(report.failures))
     failure = report.cause
     if failure is not None:
         row.update(
-            exception=failure.root.type, message=failure.root.message[:_MESSAGE], fingerprint=failure.fingerprint,
+            exception=failure.root.type, message=redact_text(failure.root.message[:_MESSAGE]), fingerprint=failure.fingerprint,
             place_user=failure.place.user, place_library=failure.place.library,
         )  # fmt: skip
     first = diagnosis.first

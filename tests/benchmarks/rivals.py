@@ -28,11 +28,12 @@ REPORTS = {
 _FRIENDLY = """
 import sys, friendly_traceback
 friendly_traceback.set_lang("en")
-friendly_traceback.set_include("explain")
 try:
     exec(compile(open(sys.argv[1]).read(), sys.argv[1], "exec"))
 except Exception:
-    friendly_traceback.explain_traceback()
+    for part in ("message", "what", "why"):
+        friendly_traceback.set_include(part)
+        friendly_traceback.explain_traceback()
 """
 _SIGGEN = """
 import json, re, sys

@@ -1,7 +1,8 @@
 """Measure everything and write ``docs/benchmarks.md``: ``python tests/benchmarks/run.py [--short] [--rivals FOLDER] [--only PART]``.
 
-The complete run takes about an hour on two cores and wants an idle machine; ``--short`` a few minutes, on smaller logs, with fewer runs,
-and writes nothing unless ``--output`` is given. Nothing is asserted here: CI holds the costs that can be counted (``test_costs.py``).
+The complete run takes some twenty minutes on two cores and wants an idle machine; ``--short`` a few minutes, on smaller logs, with fewer
+runs, and writes nothing unless ``--output`` is given. Nothing is asserted here: CI holds the costs that can be counted
+(``test_costs.py``).
 """
 
 from __future__ import annotations

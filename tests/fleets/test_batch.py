@@ -95,3 +95,10 @@ class TestTables:
 
         table = pa.table({"text": pa.array([BLIP.encode("utf-16"), b"\x89PNG\r\n"], pa.binary())})
         assert diagnose_table(table).column("verdict").to_pylist() == ["known", "unknown"]
+
+    def test_secrets_are_masked(self) -> None:
+        """What a report quotes goes into a table that many read."""
+        import pyarrow as pa
+
+        found = diagnose_table(pa.table({"text": ["ValueError: no access with hf_abcdefghijklmnopqrstuvwx"]}))
+        assert found.column("message").to_pylist() == ["no access with [redacted:hugging face token]"]

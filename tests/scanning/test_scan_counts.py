@@ -128,3 +128,24 @@ def test_the_last_failure_of_a_log_without_one(tmp_path: Path) -> None:
     assert (problem.kind, problem.first.line) == ("symptom", 101)
     log.write_bytes(healthy(100))
     assert last_failure(str(log), Reader(Options())).problems == ()
+
+
+def test_a_consequence_that_is_a_cause_elsewhere(tmp_path: Path) -> None:
+    """What a launcher's footer makes a consequence in one place, and came first in another, is diagnosed, however the log is cut."""
+    footer = (
+        b"train.py FAILED\nRoot Cause (first observed failure):\n[0]:\n  time      : 2026-11-20_12:00:00\n"
+        b"  rank      : 1 (local_rank: 1)\n  exitcode  : 1 (pid: 7)\n"
+    )
+    other = FRAMES.replace(
+        "RuntimeError: mat1 and mat2 must have the same dtype, but got Float and Half", "ValueError: no such shard"
+    ).encode()
+    mine = b"".join(b"[rank0]: " + line + b"\n" for line in FRAMES.encode().splitlines())
+    theirs = b"".join(b"[rank1]: " + line + b"\n" for line in other.splitlines())
+    log = tmp_path / "train.log"
+    log.write_bytes(healthy(200) + mine + theirs + footer + healthy(6000) + mine + healthy(400))
+    for unit in (1 << 26, 200_000):
+        problem = next(one for one in scan([log], unit=unit).problems if one.exception == "RuntimeError")
+        assert (problem.count, problem.role, problem.issue) == (2, "cause", "torch/linear-dtype")
+    first = tmp_path / "first.log"
+    first.write_bytes(healthy(200) + mine + theirs + footer)
+    assert {one.role for one in scan([first]).problems if one.exception == "RuntimeError"} == {"victim"}

@@ -14,6 +14,7 @@ from troubleshoot.environment.parse import parse_environment
 from troubleshoot.evidence import environment_of
 from troubleshoot.knowledge.base import KnowledgeBase
 from troubleshoot.matching import Search
+from troubleshoot.redact import redact_text
 from troubleshoot.report.clean import CleanText, clean
 from troubleshoot.report.mentions import find_mentions
 from troubleshoot.report.model import Failure, Mention, RaisedException, Report
@@ -30,7 +31,7 @@ _STEP = re.compile(
     r"(?:global[_ ]?step|step|iter(?:ation)?|batch)s?['\"]?\s?[:=#\s]\s{0,2}\[?(\d{1,12})(?![\d.])|\|\s{0,8}(\d{1,12})/\d{1,12} \[",
     re.IGNORECASE,
 )
-_RANK = re.compile(rb"\[(?:default_?|[Rr]ank[ _:]?|RANK[ _:]?|[Ww]orker[ _:]?)(\d{1,5})\]|\brank[ =:]{1,2}(\d{1,5})\b", re.IGNORECASE)
+_RANK = re.compile(rb"\[(?:default_?|[Rr]ank[ _:]?|RANK[ _:]?|[Ww]orker[ _:]?)(\d{1,5})\]|\brank['\"]?[ =:]{1,2}(\d{1,5})\b", re.IGNORECASE)
 
 
 class Examiner:
@@ -66,9 +67,13 @@ class Examiner:
         lines that quote code and that tell errors.
         """
         told = {
-            "kind": "failure", "role": failure.role, "exception": failure.root.type, "message": failure.root.message[:_MESSAGE],
-            "user": failure.place.user, "library": failure.place.library,
-        }  # fmt: skip
+            "kind": "failure",
+            "role": failure.role,
+            "exception": failure.root.type,
+            "message": redact_text(failure.root.message[:_MESSAGE]),
+            "user": failure.place.user,
+            "library": failure.place.library,
+        }
         if failure.role != "cause":
             return {**told, **_nothing()}
         lines, numbers = _surroundings(failure, others, cleaned)
@@ -90,7 +95,14 @@ class Examiner:
         diagnosis = self._diagnose(Report((text,), (number,), (), self._head, total_lines=1))
         if diagnosis.verdict == "unknown" or diagnosis.first is None:
             return None
-        told = {"kind": "symptom", "role": "symptom", "exception": "", "message": text[:_MESSAGE], "user": None, "library": None}
+        told = {
+            "kind": "symptom",
+            "role": "symptom",
+            "exception": "",
+            "message": redact_text(text[:_MESSAGE]),
+            "user": None,
+            "library": None,
+        }
         return diagnosis.first.issue, {**told, **_summary(diagnosis)}
 
     def _mentions(self, near: tuple[Mention, ...]) -> tuple[Mention, ...]:

@@ -6,7 +6,9 @@ Both return the same hits, in the order of the block; which one runs changes the
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any, Protocol
 
 from troubleshoot.errors import InputError
@@ -22,6 +24,8 @@ _DIGITS = b"0123456789"
 _WORDS = bytes(code if chr(code).isalpha() and code < 128 else 32 for code in range(256))
 #: Distinct lines (without their digits) that are remembered; a log prints a few hundred.
 _MOST_SHAPES = 50_000
+#: ... and their bytes.
+_MOST_HELD = 16 << 20
 _SHORTEST_WORD = 4
 
 
@@ -91,18 +95,24 @@ class PythonFinder:
     name = "python"
 
     def __init__(self, anchors: Sequence[Anchor]) -> None:
-        """File every anchor under its longest whole word; those without one are looked for as they are."""
+        """File every anchor under its longest inner word; those without one are looked for as they are, whole words all at once."""
         self._anchors = tuple(anchors)
         self._seen: dict[bytes, tuple[int, ...]] = {}
+        self._held = 0
         self._by_word: dict[bytes, list[int]] = {}
         self._always: list[int] = []
-        for number, one in enumerate(anchors):
-            words = _inner_words(one.text)
-            if words:
-                self._by_word.setdefault(max(words, key=len), []).append(number)
-            else:
-                self._always.append(number)
         self._bare = [one.text.translate(None, _DIGITS) for one in anchors]
+        self._whole = {one.text: number for number, one in enumerate(anchors) if one.whole}
+        # One character, then a word: the words are few, which keeps the pattern fast.
+        firsts = b"".join(re.escape(text) for text in sorted({text[:1] for text in self._whole}))
+        words = b"|".join(re.escape(text) for text in sorted({text[1:] for text in self._whole}))
+        self._whole_words = re.compile(b"[%b](?:%b)(?![0-9A-Za-z_])" % (firsts, words)) if self._whole else None
+        for number, one in enumerate(anchors):
+            inner = _inner_words(self._bare[number])
+            if inner:
+                self._by_word.setdefault(max(inner, key=len), []).append(number)
+            elif not one.whole:
+                self._always.append(number)
 
     def find(self, block: bytes | bytearray, end: int) -> list[Hit]:
         """Return the hits in ``block[:end]``, sorted."""
@@ -117,8 +127,9 @@ class PythonFinder:
             numbers = seen.get(shape)
             if numbers:
                 wanted.update(numbers)
-        if len(seen) > _MOST_SHAPES:
+        if len(seen) > _MOST_SHAPES or self._held > _MOST_HELD:
             seen.clear()
+            self._held = 0
         hits: list[Hit] = []
         for number in wanted:
             text, whole = self._anchors[number].text, self._anchors[number].whole
@@ -135,32 +146,28 @@ class PythonFinder:
         lines = list(fresh)
         self._seen.update(dict.fromkeys(lines, ()))
         text = b"\n".join(lines) + b"\n"
+        self._held += len(text)
         words = set(text.translate(_WORDS).split())
         candidates = list(self._always)
         for word in words & self._by_word.keys():
             candidates += self._by_word[word]
-        starts: list[int] = []
+        starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
         for number in candidates:
             bare = self._bare[number]
             at = text.find(bare)
-            if at < 0:
-                continue
-            if not starts:
-                offset = 0
-                for line in lines:
-                    starts.append(offset)
-                    offset += len(line) + 1
             while at >= 0:
-                row = _row_of(starts, at)
-                self._seen[lines[row]] = (*self._seen[lines[row]], number)
+                row = bisect_right(starts, at) - 1
+                self._note(lines[row], number)
                 # One hit of an anchor in a shape is enough.
                 at = text.find(bare, starts[row] + len(lines[row]))
+        if self._whole_words is not None:
+            for match in self._whole_words.finditer(text):
+                found = self._whole.get(match[0])
+                if found is not None:
+                    self._note(lines[bisect_right(starts, match.start()) - 1], found)
 
-
-def _row_of(starts: list[int], at: int) -> int:
-    from bisect import bisect_right
-
-    return bisect_right(starts, at) - 1
+    def _note(self, line: bytes, number: int) -> None:
+        self._seen[line] = (*self._seen[line], number)
 
 
 def _inner_words(text: bytes) -> list[bytes]:

@@ -147,6 +147,7 @@ class Tally:
                 mine.count += theirs.count
                 mine.last, mine.last_file = last, theirs.last_file or file
                 mine.ranks |= theirs.ranks
+                mine.told = _better(mine.told, theirs.told)
             elif len(self.rows) >= MOST_ROWS:
                 self.dropped += theirs.count
             else:
@@ -189,12 +190,17 @@ def problems_of(tallies: Mapping[str, Tally]) -> tuple[Problem, ...]:
                 mine.count += row.count
                 mine.last, mine.last_file = row.last, row.last_file or file
                 mine.ranks |= row.ranks
-                if (row.told["confidence"], row.told["verdict"]) > (mine.told["confidence"], mine.told["verdict"]):
-                    # Another file says more about the environment.
-                    mine.told = row.told
+                mine.told = _better(mine.told, row.told)
     found = [_problem(key, row) for key, row in merged.items()]
     found.sort(key=lambda one: (_ROLES.get(one.role, 0), _ORDER[one.verdict], -one.count, one.first.file, one.first.line))
     return tuple(found)
+
+
+def _better(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    """Return what says more: a failure is a cause before it is a consequence, and one log tells more of its environment than another."""
+    if (one["role"] == "victim") != (other["role"] == "victim"):
+        return other if one["role"] == "victim" else one
+    return other if other["confidence"] > one["confidence"] else one
 
 
 def _problem(key: str, row: Row) -> Problem:
