@@ -219,7 +219,7 @@ def test_fixes_follow_the_device(issue: str) -> None:
                     wrong.append(f"{device}: {fix.id} fits, though its conditions speak against it")
             elif fix.kind == "use-bf16" and device in EMULATED_BF16 and advice.fits and "emulated" not in (advice.warning or ""):
                 wrong.append(f"{device}: {fix.id} without a warning")
-            elif fix.kind == "use-bf16" and device in NATIVE_BF16 and not (fix.when or fix.unless) and (advice.fits is not True or advice.warning):
+            elif fix.kind == "use-bf16" and device in NATIVE_BF16 and not (fix.when or fix.unless) and (not advice.fits or advice.warning):
                 wrong.append(f"{device}: {fix.id} does not simply fit, though bfloat16 is native")
             elif fix.kind == "use-fp16" and not fix.when and advice.fits is not True:
                 wrong.append(f"{device}: {fix.id} does not fit")
