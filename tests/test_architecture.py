@@ -21,6 +21,7 @@ LAYERS = [
     {"result"},
     {"evidence", "records"},
     {"matching", "lines"},
+    {"answers"},
     {"ranking"},
     {"fixes"},
     {"questions", "summary", "live"},

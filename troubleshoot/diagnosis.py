@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from troubleshoot.environment.model import Environment, Package
-from troubleshoot.errors import InputError, TroubleshootError
-from troubleshoot.evidence import Facts, collect_facts, environment_of
+from troubleshoot.answers import environment_for, facts_with, given_answers
+from troubleshoot.environment.model import Environment
+from troubleshoot.errors import TroubleshootError
+from troubleshoot.evidence import Facts
 from troubleshoot.fixes import fixes_for
 from troubleshoot.knowledge import KnowledgeBase, load_kb
 from troubleshoot.matching import Matches, Search, find_candidates, recalled
@@ -45,6 +45,10 @@ class _Known:
     language: str
     search: Search
     seen: Seen | None = None
+
+    def facts(self, given: Mapping[str, str]) -> Facts:
+        """Return the facts with the user's answers."""
+        return facts_with(self.report, self.environment, given)
 
     def candidates(self, facts: Facts, *before: Any) -> Matches:
         """Hold the entries against the facts, and against what the tensors of a live exception show."""
@@ -111,8 +115,8 @@ def examine(
     """
     report = _read(source)
     base = kb if kb is not None else load_kb()
-    known = _Known(report, _environment(report, environment), base, "en", Search(report, base))
-    facts, matches, hypotheses = _weigh(known, environment, _answers(answers, gpu, have))
+    known = _Known(report, environment_for(report, environment), base, "en", Search(report, base))
+    facts, matches, hypotheses = _weigh(known, environment, given_answers(answers, gpu, have))
     return Examined(report, base, known.search, facts, matches, hypotheses)
 
 
@@ -174,8 +178,8 @@ def _diagnose(
     seen: Seen | None = None,
 ) -> Diagnosis:
     base = kb if kb is not None else load_kb()
-    given = _answers(answers, gpu, have)
-    known = _Known(report, _environment(report, environment), base, language, Search(report, base), seen)
+    given = given_answers(answers, gpu, have)
+    known = _Known(report, environment_for(report, environment), base, language, Search(report, base), seen)
     facts, matches, hypotheses = _weigh(known, environment, given)
     shown = [one for one in hypotheses if one.confidence >= _LEAST or one is hypotheses[0]]
     diagnoses = tuple(_issue(one, base, language) for one in shown[:_MOST])
@@ -202,117 +206,11 @@ def _diagnose(
 def _weigh(
     known: _Known, environment: str | os.PathLike[str] | Environment, given: Mapping[str, str]
 ) -> tuple[Facts, Matches, tuple[Hypothesis, ...]]:
-    facts = _facts(known, given)
+    facts = known.facts(given)
     matches = known.candidates(facts)
     hypotheses = rank(matches, known.report, known.base)
     hypotheses, facts, matches = _look_at_accelerators(known, environment, given, hypotheses, facts, matches)
     return facts, matches, hypotheses
-
-
-def _answers(answers: Mapping[str, str] | None, gpu: str | None, have: Mapping[str, str] | None) -> dict[str, str]:
-    """Bring the three entrances for answers to one form: fact name -> value."""
-    from troubleshoot.evidence import VOCABULARY
-
-    given = dict(answers or {})
-    if gpu is not None:
-        given["gpu"] = gpu
-    for name, version in (have or {}).items():
-        given[f"package.{name}"] = version
-    for name in given:
-        if name not in VOCABULARY and name != "gpu" and name.partition(".")[0] + "." not in VOCABULARY:
-            import difflib
-
-            close = difflib.get_close_matches(name, sorted(VOCABULARY), n=2)
-            hint = f" Did you mean: {', '.join(close)}?" if close else ""
-            raise InputError(
-                f"no fact is called {name!r}.{hint} The facts are listed in docs/writing-entries.md; for example package.apex=absent."
-            )
-    return given
-
-
-def _environment(report: Report, choice: str | os.PathLike[str] | Environment) -> Environment:
-    """Return what is known of the program's environment, before answers. Local facts count only where the report is from here."""
-    if isinstance(choice, Environment):
-        return choice
-    from troubleshoot.environment.merging import merge
-    from troubleshoot.environment.parse import parse_environment
-
-    stated = merge(environment_of(report), parse_environment(report.lines, report.numbers))
-    if choice == "report":
-        return _with_releases(stated, report)
-    if choice == "auto":
-        frames = [(frame.file, frame.number, frame.code) for failure in report.failures for frame in failure.frames]
-        if not frames:
-            return stated
-        from troubleshoot.environment.locality import is_local
-
-        if not is_local(frames):
-            return _with_releases(stated, report)
-        choice = "local"
-    if choice == "local":
-        from troubleshoot.environment.local import local_environment
-
-        return merge(stated, local_environment())
-    from troubleshoot.environment.exchange import load_environment
-
-    return _with_releases(merge(stated, load_environment(Path(choice))), report)
-
-
-def _with_releases(environment: Environment, report: Report) -> Environment:
-    """Add what the frames' lines of code tell of packages that are seen in the report, and whose version nobody states."""
-    if all(one.version != "" for one in environment.packages):
-        return environment
-    from troubleshoot.lines import infer_releases
-
-    return infer_releases(environment, report)
-
-
-def _facts(known: _Known, given: Mapping[str, str]) -> Facts:
-    """Return the facts with the user's answers, which outrank all else."""
-    environment = known.environment
-    plain: dict[str, str] = {}
-    for name, value in given.items():
-        if name == "gpu":
-            environment = _with_gpu(environment, value)
-            if not environment.accelerators:
-                # Whatever device the program asks for: the user says that there is none.
-                plain["device.kind"] = "cpu"
-        elif name.startswith("package."):
-            environment = _with_package(environment, name.removeprefix("package."), value)
-        else:
-            plain[name] = _canonical_answer(name, value)
-    return collect_facts(known.report, environment, plain)
-
-
-def _canonical_answer(name: str, value: str) -> str:
-    if name.startswith("dtype."):
-        from troubleshoot.dtypes import parse_dtype
-
-        dtype = parse_dtype(value)
-        if dtype is None:
-            raise InputError(f"{value!r} is no dtype: give one such as float16, bfloat16 or float32 for {name}")
-        return dtype
-    return value
-
-
-def _with_gpu(environment: Environment, name: str) -> Environment:
-    from troubleshoot.environment.hardware import accelerator_from_text
-
-    accelerator = accelerator_from_text(name)
-    return replace(environment, accelerators=(accelerator,) if accelerator else (), closed_accelerators=True)
-
-
-def _with_package(environment: Environment, name: str, value: str) -> Environment:
-    from troubleshoot.environment.names import normalise_name
-
-    name = normalise_name(name)
-    version = None if value in ("absent", "no", "none") else "" if value in ("present", "yes") else value
-    if version == "":
-        known = environment.package(name)
-        if known is not None and (known.version or known.releases is not None):
-            return environment
-    others = tuple(one for one in environment.packages if one.name != name)
-    return replace(environment, packages=(*others, Package(name, version, "answer")))
 
 
 def _look_at_accelerators(
@@ -332,7 +230,7 @@ def _look_at_accelerators(
     from troubleshoot.environment.merging import merge
 
     looked = replace(known, environment=merge(known.environment, local_environment(accelerators=True)))
-    facts = _facts(looked, given)
+    facts = looked.facts(given)
     matches = known.candidates(facts)
     return rank(matches, known.report, known.base), facts, matches
 
@@ -384,7 +282,7 @@ def recall(
     """
     report = Report((), ())
     known = _Known(report, Environment(), kb, language, Search(report, kb))
-    given = _answers(answers, None, None)
+    given = given_answers(answers, None, None)
 
     def hypothesis(facts: Facts) -> Hypothesis:
         candidate = recalled(kb.entry(issue), facts, known.search)
@@ -397,14 +295,14 @@ def recall(
 
     def first(answer: dict[str, str]) -> tuple[str, str] | None:
         try:
-            one = hypothesis(_facts(known, {**given, **answer}))
+            one = hypothesis(known.facts({**given, **answer}))
         except TroubleshootError:
             return None
         from troubleshoot.fixes.select import first_fix
 
         return one.entry.id, first_fix(one, kb)
 
-    facts = _facts(known, given)
+    facts = known.facts(given)
     now = hypothesis(facts)
     diagnoses = (replace(_issue(now, kb, language), evidence=(), failure=None),)
     opens = tuple(one for one in open_facts((now,), (), undecided_facts((now,), _undecided(now, kb))) if one.about not in given)
@@ -470,7 +368,7 @@ def _questions(known: _Known, given: Mapping[str, str], hypotheses: tuple[Hypoth
         if not answer:
             return now.entry.id, first_fix(now, known.base)
         try:
-            facts = _facts(known, {**given, **answer}) if changes_environment(answer) else base_facts.with_answers(answer)
+            facts = known.facts({**given, **answer}) if changes_environment(answer) else base_facts.with_answers(answer)
         except TroubleshootError:
             return None
         ranked = rank(known.candidates(facts, matches, changed_facts(answer)), known.report, known.base, most=1)
