@@ -36,9 +36,9 @@ _SECRETS: tuple[tuple[tuple[str, ...], str, str], ...] = (
         r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[^-]{0,20000}(?:-----END [A-Z ]{0,40}PRIVATE KEY-----)?",
         "[redacted:private key]",
     ),
-    # user:password@host, and a token alone before the @.
-    (("://",), r"(?i)\b([a-z][a-z0-9+.-]{1,20}://)([^\s/@:'\"]{1,200}):([^\s/@'\"]{1,400})@", r"\1\2:[redacted:password]@"),
-    (("://",), r"(?i)\b(https?://)([^\s/@:'\"]{12,400})@", r"\1[redacted:token]@"),
+    # user:password@host, and a token alone before the @, which is rarer in reports than an address.
+    (("@",), r"(?i)\b([a-z][a-z0-9+.-]{1,20}://)([^\s/@:'\"]{1,200}):([^\s/@'\"]{1,400})@", r"\1\2:[redacted:password]@"),
+    (("@",), r"(?i)\b(https?://)([^\s/@:'\"]{12,400})@", r"\1[redacted:token]@"),
     (
         ("?", "&"),
         r"(?i)([?&][a-z_-]{0,30}(?:token|key|secret|signature|sig|password|credential)=)[^\s&'\"#]{6,}",

@@ -25,10 +25,11 @@ def chromium_path() -> str | None:
     return os.environ.get("CHROMIUM") or next((path for name in _PLACES if (path := shutil.which(name))), None)
 
 
-@pytest.fixture(scope="session")
+# Not for the whole session: while it runs, Playwright keeps an event loop in this thread, and asyncio.run refuses.
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
     """A Chromium without a window; the test is skipped where there is none."""
-    pytest.importorskip("playwright", reason="needs the extra page")
+    pytest.importorskip("playwright", reason="needs the extra clients")
     path = chromium_path()
     if path is None:
         pytest.skip("there is no Chromium on this machine: apt-get install chromium, or name one in CHROMIUM")

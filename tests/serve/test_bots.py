@@ -20,10 +20,10 @@ from founding import ALL, BLIP2, T5_APEX, Founding
 
 from troubleshoot import diagnose
 
-pytest.importorskip("fastapi")
-pytest.importorskip("uvicorn")
-pytest.importorskip("httpx")
-pytest.importorskip("openai")
+pytest.importorskip("fastapi", reason="needs the extra serve")
+pytest.importorskip("uvicorn", reason="needs the extra serve")
+pytest.importorskip("httpx", reason="needs the extra clients")
+pytest.importorskip("openai", reason="needs the extra clients")
 
 import httpx
 from browsing import running
@@ -124,7 +124,7 @@ class Discord:
 @pytest.fixture
 def discord(load: Callable[..., ModuleType]) -> Iterator[Discord]:
     """The bot running, and Discord's side of it."""
-    pytest.importorskip("nacl")
+    pytest.importorskip("nacl", reason="needs the extra clients")
     platform = Discord()
     with running(platform.app) as site:
         public = platform.key.verify_key.encode().hex()
@@ -189,7 +189,7 @@ def test_a_discord_answer_mentions_nobody(discord: Discord) -> None:
 
 def test_discord_is_told_when_the_service_is_gone(load: Callable[..., ModuleType]) -> None:
     """In words, within Discord's three seconds."""
-    pytest.importorskip("nacl")
+    pytest.importorskip("nacl", reason="needs the extra clients")
     platform = Discord()
     bot = load("discord_bot", DISCORD_PUBLIC_KEY=platform.key.verify_key.encode().hex(), TROUBLESHOOT_URL="http://127.0.0.1:9/v1")
     with running(bot.app) as server:
@@ -199,7 +199,7 @@ def test_discord_is_told_when_the_service_is_gone(load: Callable[..., ModuleType
 
 def test_the_discord_commands_are_registered() -> None:
     """One call with the bot's token: a command on messages, and one with a text."""
-    pytest.importorskip("nacl")
+    pytest.importorskip("nacl", reason="needs the extra clients")
     platform = Discord()
     with running(platform.app) as site:
         variables = {
@@ -290,7 +290,7 @@ class Feishu:
 @pytest.fixture
 def feishu(load: Callable[..., ModuleType]) -> Iterator[Feishu]:
     """The bot running, and Feishu's side of it."""
-    pytest.importorskip("cryptography")
+    pytest.importorskip("cryptography", reason="needs the extra clients")
     platform = Feishu()
     with running(platform.app) as site:
         variables = {"FEISHU_TOKEN": Feishu.TOKEN, "FEISHU_ENCRYPT_KEY": Feishu.KEY, "FEISHU_APP_ID": "app", "FEISHU_APP_SECRET": "secret"}
@@ -313,7 +313,7 @@ def test_feishu_gets_its_challenge_back(feishu: Feishu) -> None:
 
 def test_feishu_decrypts_what_feishus_documentation_encrypts(load: Callable[..., ModuleType]) -> None:
     """The documented example: the key "test key" and the text "hello world"."""
-    pytest.importorskip("cryptography")
+    pytest.importorskip("cryptography", reason="needs the extra clients")
     bot = load("feishu_bot", FEISHU_TOKEN="-", FEISHU_ENCRYPT_KEY="test key", FEISHU_APP_ID="-", FEISHU_APP_SECRET="-")
     bot.json = type("Raw", (), {"loads": staticmethod(bytes.decode)})  # The example is no JSON.
     assert bot.decrypted("P37w+VZImNgPEO1RBhJ6RtKl7n6zymIbEG1pReEzghk=") == "hello world"
@@ -361,8 +361,8 @@ def test_in_a_group_feishu_answers_who_mentions_it_or_when_it_knows(feishu: Feis
 
 def test_gradio_holds_a_conversation(load: Callable[..., ModuleType], monkeypatch: pytest.MonkeyPatch) -> None:
     """Through Gradio's own client: a question, an answer, the fix."""
-    pytest.importorskip("gradio")
-    client = pytest.importorskip("gradio_client")
+    pytest.importorskip("gradio", reason="needs the extra clients")
+    client = pytest.importorskip("gradio_client", reason="needs the extra clients")
     monkeypatch.setenv("GRADIO_ANALYTICS_ENABLED", "False")
     bot = load("gradio_bot")
     _, url, _ = bot.chat.launch(prevent_thread_lock=True, quiet=True, server_name="127.0.0.1")

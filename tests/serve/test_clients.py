@@ -239,8 +239,22 @@ def test_mcp_sdk_over_stdio(run: bool) -> None:
             assert ({"verify", "audit"} <= names) == run
             if run:
                 checked = await client.call_tool("audit", {"target": "no_such_module:build"})
-                assert "no_such_module" in checked.content[0].text
+                assert checked.is_error
                 assert (await client.call_tool("verify", {"issue": "--help"})).is_error
+
+    asyncio.run(use())
+
+
+def test_mcp_verify_runs_here() -> None:
+    """With --allow-run an issue is reproduced on this machine, and the answer is what the command prints."""
+    pytest.importorskip("torch", reason="needs torch")
+    from mcp.client.stdio import StdioServerParameters, stdio_client
+
+    async def use() -> None:
+        parameters = StdioServerParameters(command=sys.executable, args=["-m", "troubleshoot", "mcp", "--allow-run"])
+        async with mcp.Client(stdio_client(parameters), read_timeout_seconds=300) as client:
+            ran = await client.call_tool("verify", {"issue": "torch/linear-dtype"})
+            assert json.loads(ran.content[0].text)["issue"] == "torch/linear-dtype"
 
     asyncio.run(use())
 

@@ -115,6 +115,21 @@ def test_wrong_turn_corrected(chat: Chat, wrong: str, right: str) -> None:
     assert "torch.bfloat16" in chat.say(right).partition("```")[2].partition("```")[0]
 
 
+def test_another_issue_is_explained_and_why_explains_again(chat: Chat) -> None:
+    """Where an answer leads to another issue, that one is explained; asking why explains it once more, without losing the place."""
+    chat.say("RuntimeError: expected scalar type Float but found Half")
+    reply = chat.say("Salesforce/blip2-opt-2.7b")
+    assert f"[{BLIP2.issue}]" in reply and "query_tokens" in reply
+    assert "query_tokens" not in chat.say("4.50.1").partition("**Fix")[0].partition("\n\n")[2]
+    again = chat.say("but why?")
+    assert "query_tokens" in again and "Fix 1 of 4" in again
+
+
+def test_a_dtype_in_the_error_message_is_no_request(chat: Chat) -> None:
+    """What torch printed is not what the user asked for."""
+    assert "dtype=" not in chat.say("RuntimeError: expected scalar type Float but found Half").splitlines()[-1]
+
+
 def test_step_back(chat: Chat) -> None:
     """Back undoes the last message."""
     chat.say(QWEN2_VL.report())

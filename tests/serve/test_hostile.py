@@ -286,6 +286,8 @@ def test_tokens(serve: Callable[..., Running], tmp_path: Path) -> None:
     [
         (["--host", "0.0.0.0"], "--token-file"),
         (["--host", "192.168.0.1"], "--no-auth"),
+        (["--host", "localhost.example.com"], "--token-file"),
+        (["--host", ""], "--token-file"),
         (["--token-file", "/no/such/file"], "cannot be read"),
         (["--port", "99999"], "--port"),
         (["--assume", "nosuch"], "NAME=VALUE"),

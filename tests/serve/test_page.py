@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -244,3 +245,9 @@ def test_the_knowledge_base_can_be_read_through(visit: Visit, site: str) -> None
     cause = visit("/causes/dtype-mismatch/fp32-island")
     cause.tab.click(f"a:has-text('{BLIP2.issue}')")
     cause.tab.wait_for_url(f"{site}/issues/{BLIP2.issue}?lang=en")
+
+
+def test_the_first_example_is_that_of_the_docs() -> None:
+    """The page has a copy, since the docs are not installed."""
+    copy = Path(troubleshoot.__file__).parent / "serve" / "page" / "examples" / "blip2.txt"
+    assert copy.read_bytes() == (Path(__file__).parents[2] / "docs" / "examples" / "blip2-half.txt").read_bytes()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,24 @@ from founding import BLIP2
 pytestmark = pytest.mark.slow
 
 Visit = Callable[..., Any]
+
+PRIVATE = """\
+schema: 1
+id: acme/warp-core
+title: The warp core wants float32
+status: stable
+kind: issue
+cause: dtype-mismatch/input-vs-weight
+impact: error
+signature:
+  message:
+    - {template: "warp core cannot take {found:dtype} antimatter"}
+explanation: It was written for float32.
+fixes:
+  - {id: cast, kind: cast-inputs, title: Cast the inputs, applicability: safe, action: {edit: x = x.float()}, reason: It wants float32.}
+references:
+  - {kind: report, url: "https://example.org/acme/1"}
+"""
 
 EVIL = (
     '<img src=x onerror="window.hit=1;alert(1)">',
@@ -187,3 +206,46 @@ def test_below_another_application_it_works_too(visit: Visit) -> None:
         visitor.tab.click(".names a")
         visitor.tab.wait_for_url(f"{server.url}/help/dtype/issues/{BLIP2.issue}?lang=en")
         assert "BLIP-2" in visitor.text("h1")
+
+
+def test_a_server_that_wants_a_token_is_given_one(visit: Visit, serve: Any, tmp_path: Path) -> None:
+    """The page asks for it, keeps it until it is left, and loses nothing meanwhile."""
+    pytest.importorskip("fastapi", reason="needs the extra serve")
+    tokens = tmp_path / "tokens.txt"
+    tokens.write_text("correct-horse-battery\n")
+    visitor = visit(serve("--token-file", str(tokens)).url)
+    visitor.tab.fill("#text", BLIP2.report())
+    visitor.tab.click("#send")
+    visitor.tab.wait_for_selector("#token:focus")
+    visitor.tab.fill("#token", "a wrong guess, surely")
+    with visitor.tab.expect_response("**/v1/diagnose") as refused:
+        visitor.tab.press("#token", "Enter")
+    assert refused.value.status == 401
+    visitor.tab.wait_for_selector("#token:focus")
+    assert visitor.tab.locator("#token").count() == 1
+    visitor.tab.fill("#token", "correct-horse-battery")
+    visitor.tab.press("#token", "Enter")
+    visitor.settled()
+    assert visitor.text(".names a") == BLIP2.issue
+    assert visitor.tab.locator("#token").count() == 0
+    assert visitor.tab.evaluate("JSON.stringify([Object.entries(localStorage), Object.entries(sessionStorage)])") == "[[],[]]"
+    visitor.complaints.clear()  # The browser itself notes each 401.
+
+
+def test_private_entries_answer_and_have_no_page(visit: Visit, serve: Any, tmp_path: Path) -> None:
+    """What an operator keeps to himself is named in a diagnosis, and leads nowhere unless he shows it."""
+    pytest.importorskip("fastapi", reason="needs the extra serve")
+    entry = tmp_path / "kb" / "acme" / "warp-core.yaml"
+    entry.parent.mkdir(parents=True)
+    entry.write_text(PRIVATE, encoding="utf-8")
+    for options, pages in (((), 0), (("--show-overlays",), 1)):
+        url = serve("--kb", str(tmp_path / "kb"), *options).url
+        visitor = visit(url)
+        visitor.paste("RuntimeError: warp core cannot take Half antimatter")
+        assert visitor.text(".names").startswith("acme/warp-core")
+        assert visitor.tab.locator(".names a").count() == pages
+        page = visit(f"{url}/issues/acme/warp-core")
+        assert ("Recognised by" in page.text("main")) is bool(pages)
+        page.complaints.clear()  # The browser itself notes the 404.
+        visitor.paste(BLIP2.report())
+        assert visitor.tab.locator(".names a").count() == 1

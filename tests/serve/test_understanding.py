@@ -66,6 +66,7 @@ def test_choices(text: str, number: int) -> None:
         "reset": ["start over", "/reset", "new problem", "重新开始"],
         "back": ["back", "undo", "返回", "上一步"],
         "rejected": ["that's not my problem", "wrong diagnosis", "不是这个问题"],
+        "why": ["why is this happening?", "explain", "what does that mean", "为什么会这样", "什么意思"],
         "fix": ["fix", "how do I fix this", "怎么解决"],
         "thanks": ["thanks", "谢谢", "ok"],
         "greeting": ["hello", "你好", "/help"],

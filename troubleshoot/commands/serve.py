@@ -24,7 +24,6 @@ MCP_EXAMPLES = ("troubleshoot mcp", "troubleshoot mcp --allow-run", "troubleshoo
 AFTER = "Exit status: 0 stopped by a signal or its client, 2 an error in use."
 _EXTRA = "needs packages that are not installed here. Run: pip install 'troubleshoot[serve]'"
 _LEAST_TOKEN = 16
-_LOOPBACK = ("127.", "localhost", "::1")
 
 Assume = Annotated[
     list[str] | None,
@@ -83,7 +82,7 @@ def serve(
 
     Nothing of this machine gets into an answer, and nothing of a report is kept. Rate limits belong to the proxy in front (docs/server.md).
     """
-    local = host.startswith(_LOOPBACK)
+    local = _loopback(host)
     if not local and token_file is None and not no_auth:
         raise InputError(
             f"--host {host} is reached from other machines. Give --token-file FILE (for example: openssl rand -hex 32 > FILE), "
@@ -105,7 +104,7 @@ def serve(
     from troubleshoot.serve.settings import Settings
 
     # Without a token, a web page elsewhere must not reach this server by giving its own name this address.
-    names = loopback_names(public_url) if local and token_file is None else ()
+    names = loopback_names(public_url) if (local and token_file is None) or allow_host else ()
     settings = Settings(
         language=language,
         overlays=_folders(kb or ()),
@@ -114,7 +113,7 @@ def serve(
         public_url=public_url,
         max_chars=_whole("--max-chars", max_chars, 0, 1_000_000, least_but_zero=400),
         tokens=_tokens(token_file),
-        allowed_hosts=(*names, *(allow_host or ())) if names or allow_host else (),
+        allowed_hosts=(*names, *(allow_host or ())),
         max_body=_whole("--max-body", max_body, 1024, 64 * 1024 * 1024),
         timeout=float(_whole("--timeout", timeout, 1, 600)),
         max_requests=_whole("--max-requests", max_requests, 1, 100_000),
@@ -145,6 +144,16 @@ def _mcp_settings(assume: Sequence[str], kb: Sequence[str]) -> Settings:
 
     # Whoever starts it reads the folders of entries anyway.
     return Settings(overlays=_folders(kb), show_overlays=True, assume=_facts(assume))
+
+
+def _loopback(host: str) -> bool:
+    """Tell whether only this machine reaches an address."""
+    import ipaddress
+
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def _folders(kb: Sequence[str]) -> tuple[Path, ...]:

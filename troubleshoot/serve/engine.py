@@ -138,8 +138,10 @@ _MENTIONED = {
 
 def _facts_of(report: Report) -> dict[str, str]:
     found: dict[str, str] = {}
+    # What an error message names, nobody asked for.
+    told = {number for failure in report.failures for one in failure.exceptions for number in range(one.line, one.last_line + 1)}
     for mention in report.mentions:
-        if mention.kind == "dtype" and mention.name == "requested":
+        if mention.kind == "dtype" and mention.name == "requested" and mention.line not in told:
             found.setdefault("dtype.requested", mention.value)
         elif mention.kind in _MENTIONED:
             found.setdefault(_MENTIONED[mention.kind], mention.value)

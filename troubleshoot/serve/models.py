@@ -53,8 +53,8 @@ def _whole_number(value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-#: A whole number, however it is written; no text and no truth value.
-Whole = Annotated[int, BeforeValidator(_whole_number)]
+#: For a whole number, however it is written; no text and no truth value.
+WHOLE = BeforeValidator(_whole_number)
 
 
 class DiagnoseRequest(BaseModel):
@@ -76,7 +76,7 @@ class DiagnoseRequest(BaseModel):
         default_factory=dict, description="Versions it ran with, by package.", examples=[{"transformers": "4.50.1"}]
     )
     language: Literal["en", "zh"] | None = Field(default=None, description="The language of the answer; by default the server's.")
-    top: Annotated[Whole, Field(ge=1, le=100)] | None = Field(default=None, description="How many diagnoses to list; by default all.")
+    top: Annotated[int, Field(ge=1, le=100), WHOLE] | None = Field(default=None, description="How many diagnoses to list; by default all.")
 
 
 class FeedbackRequest(BaseModel):

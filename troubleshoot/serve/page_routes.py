@@ -144,6 +144,7 @@ def _settings(engine: Engine, root: str) -> str:
             "limit": settings.max_body,
             "feedback": settings.feedback is not None,
             "stored": settings.feedback is not None and settings.store_reports,
+            "hidden": bool(settings.overlays) and not settings.show_overlays,
             "tool": __version__,
             "count": len(engine.public.index.ids),
             "probe": ONE_LINE_PROBE.strip(),

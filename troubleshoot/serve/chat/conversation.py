@@ -73,6 +73,8 @@ class Turn:
     fixes: tuple[FixAdvice, ...] = ()
     question: Question | None = None
     fix: FixAdvice | None = None
+    #: the issue in view is another than before the last message
+    news: bool = False
 
     @property
     def answered(self) -> bool:
@@ -99,6 +101,8 @@ def converse(messages: Sequence[Message], engine: Engine) -> Turn:
             continue
         before.append(turn)
         turn = _plan(_next(turn, message, meaning, engine), diagnosed)
+        if turn.first is not None and (before[-1].first is None or before[-1].first.issue != turn.first.issue):
+            turn = replace(turn, news=True)
     return turn
 
 

@@ -30,7 +30,6 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,60}")
 _VALUE = re.compile(r"[A-Za-z0-9][A-Za-z0-9 _./:+-]{0,99}")
 _VERSION = re.compile(r"[0-9][A-Za-z0-9.+!-]{0,40}|absent|present")
 _ID = re.compile(r"[a-z0-9_.-]{1,60}/[a-z0-9_.-]{1,100}")
-_FIX = re.compile(r"[a-z0-9][a-z0-9_.-]{0,60}")
 _SPEAKER = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _MOST = 24
 _LONGEST = 900

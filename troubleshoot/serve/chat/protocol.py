@@ -11,7 +11,7 @@ import msgspec
 from pydantic import BaseModel, ConfigDict, Field
 
 from troubleshoot.serve.chat.conversation import Message
-from troubleshoot.serve.models import Whole
+from troubleshoot.serve.models import WHOLE
 
 MODELS = ("troubleshoot", "troubleshoot-quiet")
 #: 2026-01-01: models have a date of creation; this one is not told from anything.
@@ -46,7 +46,7 @@ class ChatRequest(BaseModel):
     messages: Annotated[list[ChatMessage], Field(min_length=1, max_length=_MOST_MESSAGES)]
     stream: bool | None = False
     stream_options: dict[str, Any] | None = None
-    n: Annotated[Whole, Field(ge=1, le=8)] | None = 1
+    n: Annotated[int, Field(ge=1, le=8), WHOLE] | None = 1
     stop: str | Annotated[list[str], Field(max_length=4)] | None = None
 
 

@@ -66,7 +66,9 @@ class Replies:
             return [*told, *self._unknown(turn)]
         if event == "back":
             told.append(Block(self.say("back")))
-        head = self._head(turn, turn.first) if event in ("report", "facts", "rejected", "back", "dont-know") else []
+        if event == "why":
+            return [*told, *self._head(turn, turn.first), *self._page(turn.first), *self._reminder(turn)]
+        head = self._head(turn, turn.first) if turn.news or event in ("report", "facts", "rejected", "back", "dont-know") else []
         return [*told, *head, *self._pending(turn)]
 
     def _pending(self, turn: Turn) -> list[Block]:
@@ -97,7 +99,7 @@ class Replies:
         sure = self.say("known" if first.confidence >= 0.8 else "likely", percent=self.words.percent(first.confidence))
         certainty = sure if turn.state.report else self.say("remembered")
         blocks = [Block(f"**{visible(first.title)}**{self.words.paren(certainty)}\n{self._named(first.issue)}")]
-        if turn.state.event not in ("report", "rejected"):
+        if not turn.news and turn.state.event not in ("report", "rejected", "why"):
             # What it is was explained before.
             return blocks
         message = _message(turn.diagnosis, first)

@@ -38,6 +38,8 @@ _SAYINGS: tuple[tuple[str, str], ...] = (
                   r"|不知道|不清楚|不确定|没概念|跳过|不了解|说不准)(?: (?:that|it|which|this))?[\s.!。！,，]*$"),
     ("next", r"^(?:(?:show |give |try )?(?:me )?(?:the )?(?:next|another|other|more|something else|what else|else)(?: (?:one|fix|fixes|option|solution|suggestion|idea|please))*|/next|any other \w+|anything else"
              r"|下一个|下个|换一个|换个方法|还有(?:别的|其他|其它)?(?:办法|方法|吗|方案)?(?:吗)?|其他(?:办法|方法|方案)|其它(?:办法|方法|方案)|别的(?:办法|方法|方案)|继续)(?:方案|办法|方法)?[吧呢\s?？.!。！]*$"),
+    ("why", r"^(?:(?:but |and )?why\b|(?:please |can you )?explain\b|what does (?:this|that|it) mean|what(?:['’]s| is) (?:this|that|the (?:problem|cause|reason|matter|issue))|what happened|tell me more|more details?"
+            r"|为什么|为啥|什么意思|什么原因|原因是什么|这是什么|解释一下|怎么回事)"),
     ("fix", r"^(?:(?:how (?:do|can|to) (?:i )?)?(?:fix|fixes|solution|solve)(?: (?:it|this|please|me))*|show (?:me )?(?:the )?(?:fix|fixes|solution)s?|just (?:the )?fix(?: it| please)?|what (?:should|can) i do|怎么(?:解决|修|办|改|修复)|解决(?:办法|方法|方案)|直接给(?:出)?(?:方案|办法|修复))\W*$"),
     ("thanks", r"^(?:thanks?|thank you|thx|ty|cheers|great|ok(?:ay)?|cool|nice|perfect|谢谢|多谢|感谢|好的|好|明白了?|知道了|收到)(?: (?:you|a lot|so much|very much|much|thanks|all|everyone))*[\s.!。！~]*$"),
     ("greeting", r"^(?:hi|hello|hey|yo|good (?:morning|evening|afternoon|day)|help|/help|/start|what can you do|who are you|你好|您好|嗨|在吗|帮助|你是谁|你能做什么)(?: (?:there|all|everyone|bot|me|please))*[\s.!?。！？~]*$"),

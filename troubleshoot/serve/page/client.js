@@ -23,7 +23,20 @@ const KINDS = { 401: "token", 403: "token", 413: "too-large", 429: "busy", 503: 
 const PATIENCE = 60_000;
 
 /** Send JSON, return JSON. Raises Refusal. */
-export async function post(path, body, signal) {
+export function post(path, body, signal) {
+  return request(path, { method: "POST", body: JSON.stringify(body) }, signal);
+}
+
+/** The ids of the issues that have a page; null where all have one. The operator may keep entries of his own to himself. */
+export async function issuesWithPages(signal) {
+  if (!settings.hidden) return null;
+  known ??= new Set((await request("/v1/issues", {}, signal)).map((one) => one.id));
+  return known;
+}
+
+let known = null;
+
+async function request(path, what, signal) {
   const control = new AbortController();
   const stop = () => control.abort();
   signal?.addEventListener("abort", stop);
@@ -32,9 +45,8 @@ export async function post(path, body, signal) {
   let response;
   try {
     response = await fetch(`${settings.root}${path}`, {
-      method: "POST",
+      ...what,
       headers: { "Content-Type": "application/json", Accept: "application/json", ...(token ? { Authorization: `Bearer ${token}` } : {}) },
-      body: JSON.stringify(body),
       signal: control.signal,
       credentials: "same-origin",
       cache: "no-store",

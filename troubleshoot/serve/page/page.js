@@ -1,6 +1,6 @@
 // The page to paste a report into: what the reader gives on one side, what was found on the other.
 import { remember, remembered, themeButton } from "./appearance.js";
-import { post, Refusal, settings, useToken } from "./client.js";
+import { issuesWithPages, post, Refusal, settings, useToken } from "./client.js";
 import { announce, h, prose, visible } from "./dom.js";
 import { byteLength, decode, evidenceLines, lastBytes, linesOf, markedReport } from "./report.js";
 import { diagnosisView, spoken } from "./result.js";
@@ -21,6 +21,7 @@ let report = ""; // As it was pasted or read, carriage returns included; a texta
 let answers = {};
 let diagnosis = null;
 let marks = null;
+let pages = null; // The issues that have a page of their own; null: all.
 let sending = null;
 let dropped = null; // What "Undo" brings back after "New report".
 
@@ -261,6 +262,7 @@ async function run({ focus = true, answered = false } = {}) {
   const slow = setTimeout(() => busy(true), 250);
   try {
     const answer = await post("/v1/diagnose", asked, own.signal);
+    pages = await issuesWithPages(own.signal);
     if (own !== sending) return;
     diagnosis = answer;
     diagnosis.of = asked.report;
@@ -333,6 +335,7 @@ function askToken() {
   });
   // Not inside the report's own form.
   problem.replaceChildren();
+  at("token-holder")?.remove();
   at("form").before(h("div", { id: "token-holder", role: "alert" }, form));
   field.focus();
 }
@@ -350,6 +353,7 @@ function showFound() {
       marks.show(line, origin);
     },
     hasLine: (line) => marks.has(line),
+    hasPage: (issue) => !pages || pages.has(issue),
     feedback: (issue, fix, worked) => post("/v1/feedback", { issue, fix, worked, ...(settings.stored ? { report: diagnosis.of.slice(0, 200_000) } : {}) }),
   };
   at("token-holder")?.remove();
@@ -397,6 +401,7 @@ async function tryExample(name) {
 // Everything that is closed on the screen is open on paper.
 let closed = [];
 addEventListener("beforeprint", () => {
+  for (const more of document.querySelectorAll(".found .more:not([aria-expanded=true])")) more.click();
   closed = [...document.querySelectorAll("details:not([open])")];
   for (const one of closed) one.open = true;
 });

@@ -8,7 +8,7 @@ const MARKS = { supports: "+", refutes: "−", unknown: "?" };
 const LEAST = 0.045; // Other explanations below this are not worth a line.
 
 /**
- * The diagnosis as elements. `page` has words, show(line, origin), hasLine(line), answer(about, value), feedback(issue, fix, worked).
+ * The diagnosis as elements. `page` has words, show(line, origin), hasLine(line), hasPage(issue), answer(about, value), feedback(issue, fix, worked).
  */
 export function diagnosisView(diagnosis, page) {
   const { words } = page;
@@ -17,7 +17,7 @@ export function diagnosisView(diagnosis, page) {
   const same = told ? rest.filter((one) => one.failure === first.failure && share(one, first) >= LEAST) : [];
   const elsewhere = told ? otherFailures(first, rest) : [];
   return [
-    told ? heading(diagnosis, first, words) : unknownHeading(diagnosis, words),
+    told ? heading(diagnosis, first, page) : unknownHeading(diagnosis, words),
     answersView(page),
     diagnosis.errors.length ? h("ul", { class: "errors warn", "aria-label": words("notes") }, diagnosis.errors.slice(0, 3).map((one) => h("li", {}, visible(one)))) : null,
     told ? why(diagnosis, first, words) : unknownWhy(diagnosis, words),
@@ -26,7 +26,7 @@ export function diagnosisView(diagnosis, page) {
     told ? fixesView(diagnosis, first, page) : nextView(diagnosis, words),
     told ? dontView(first, words) : null,
     diagnosis.reason === "out-of-scope" ? null : knownSetup(diagnosis.environment, words),
-    told ? othersView(same, first, diagnosis, page, "others") : weakView(diagnosis, words),
+    told ? othersView(same, first, diagnosis, page, "others") : weakView(diagnosis, page),
     othersView(elsewhere, null, diagnosis, page, "other-failure"),
     told && first.verify ? verifyView(first, words) : null,
     told && first.references.length ? references(first, words) : null,
@@ -57,7 +57,8 @@ function section(key, words, ...children) {
   return h("section", { class: `part ${key.split(".")[0]}` }, h("h3", {}, words(key)), children);
 }
 
-function heading(diagnosis, first, words) {
+function heading(diagnosis, first, page) {
+  const { words } = page;
   const percent = words.percent(first.confidence);
   return h("header", { class: `verdict ${diagnosis.verdict}` },
     h("p", { class: "line" },
@@ -66,7 +67,7 @@ function heading(diagnosis, first, words) {
       h("span", { class: "meter", "aria-hidden": "true" }, meter(percent))),
     h("h2", { id: "found-title", tabindex: "-1" }, prose(first.title)),
     h("p", { class: "names" },
-      h("a", { href: issueAddress(first.issue, words), title: words("read-entry") }, first.issue),
+      issueLink(first.issue, first.issue, page),
       first.kind === "family" ? null : h("span", {}, ` · ${words("cause")} `, h("code", {}, first.cause),
         words.percent(first.cause_confidence) === percent ? null : ` ${chance(first.cause_confidence, words)}`)));
 }
@@ -76,9 +77,11 @@ function meter(percent) {
   return Array.from({ length: 10 }, (_, at) => h("i", { class: percent > at * 10 + 4 ? "full" : null }));
 }
 
-/** Where the page of an issue is. */
-export function issueAddress(issue, words) {
-  return `${settings.root}/issues/${issue.split("/").map(encodeURIComponent).join("/")}?lang=${words.language}`;
+/** A link to the page of an issue, or only its text where it has none. */
+function issueLink(issue, content, page) {
+  if (!page.hasPage(issue)) return h("span", {}, content);
+  const address = `${settings.root}/issues/${issue.split("/").map(encodeURIComponent).join("/")}?lang=${page.words.language}`;
+  return h("a", { href: address, title: page.words("read-entry") }, content);
 }
 
 function unknownHeading(diagnosis, words) {
@@ -194,7 +197,7 @@ function answersView(page) {
   if (!given.length) return null;
   return h("div", { class: "answers" }, h("span", { class: "dim", id: "answers-title" }, words("answers")),
     h("ul", { "aria-labelledby": "answers-title" }, given.map(([about, value]) => {
-      const name = `${about.replace(/^package\./, "")}: ${words.has(value) ? words(value) : value}`;
+      const name = `${about === "gpu" ? words("gpu") : about.replace(/^package\./, "")}: ${words.has(value) ? words(value) : value}`;
       return h("li", { class: "chip" }, visible(name),
         h("button", { type: "button", "aria-label": words("remove", { name }), onclick: () => page.answer(about, null) }, "×"));
     })));
@@ -346,14 +349,15 @@ function othersView(others, shown, diagnosis, page, key) {
       same ? null : explanation(one.explanation, words),
       fixesView(diagnosis, one, page),
       dontView(one, words),
-      same ? null : h("p", {}, h("a", { href: issueAddress(one.issue, words) }, words("read-entry"))));
+      same || !page.hasPage(one.issue) ? null : h("p", {}, issueLink(one.issue, words("read-entry"), page)));
   }));
 }
 
-function weakView(diagnosis, words) {
+function weakView(diagnosis, page) {
+  const { words } = page;
   const weak = diagnosis.diagnoses.slice(0, 3);
   if (!weak.length || diagnosis.reason === "out-of-scope") return null;
-  return section("weak", words, h("ul", {}, weak.map((one) => h("li", {}, h("a", { href: issueAddress(one.issue, words) }, prose(one.title)), ` ${chance(one.confidence, words)}`))));
+  return section("weak", words, h("ul", {}, weak.map((one) => h("li", {}, issueLink(one.issue, prose(one.title), page), ` ${chance(one.confidence, words)}`))));
 }
 
 function unknownWhy(diagnosis, words) {
