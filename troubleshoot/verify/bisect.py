@@ -208,11 +208,15 @@ def bisect(
                 )
                 if environment:
                     told[plan].update(environment)
-                first = (result.error or "the output is right").splitlines()[0][:200]
-                seen[plan][version] = Probe(version, state_of(result), first)
+                seen[plan][version] = Probe(version, state_of(result), _detail(result))
             for items, day in () if keep else made:
                 isolated.discard(dict(items), of_day=day)
     return tuple(_result(plan, told[plan], seen[plan], borders[plan], releases, device, bool(days)) for plan in plans)
+
+
+def _detail(result: RunResult) -> str:
+    """Return the first line of what a run printed, without the folders of this machine."""
+    return (result.error or "the output is right").splitlines()[0].replace(str(isolated.cache_root()), "...")[:200]
 
 
 def _known(seen: Mapping[str, Probe]) -> Callable[[str], str]:

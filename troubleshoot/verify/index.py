@@ -49,8 +49,10 @@ def published_on(project: str, *, timeout: float = 60.0) -> dict[str, datetime]:
     """
     kind, body = _get(f"{index_url()}/{canonicalize_name(project)}/", timeout)
     if kind == _JSON:
-        data = json.loads(body)
-        files = [(str(one["filename"]), str(one["upload-time"])) for one in data["files"] if one.get("upload-time")]
+        try:
+            files = [(str(one["filename"]), str(one["upload-time"])) for one in json.loads(body)["files"] if one.get("upload-time")]
+        except (ValueError, KeyError, TypeError) as error:
+            raise OSError(f"the index does not answer about {project} as PEP 691 says: {error}") from None
     else:
         page = _Page()
         page.feed(body.decode("utf-8", "replace"))
