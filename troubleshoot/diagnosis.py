@@ -12,7 +12,7 @@ from troubleshoot.environment.model import Environment
 from troubleshoot.errors import TroubleshootError
 from troubleshoot.evidence import Facts
 from troubleshoot.fixes import fixes_for
-from troubleshoot.knowledge import KnowledgeBase, load_kb
+from troubleshoot.knowledge import KnowledgeBase, current_kb
 from troubleshoot.matching import Matches, Search, find_candidates, recalled
 from troubleshoot.matching.dependencies import changed_facts, changes_environment, fixes_read
 from troubleshoot.matching.releases import affected_texts
@@ -114,7 +114,7 @@ def examine(
         KnowledgeError: there is no knowledge base to read.
     """
     report = _read(source)
-    base = kb if kb is not None else load_kb()
+    base = kb if kb is not None else current_kb()
     known = _Known(report, environment_for(report, environment), base, "en", Search(report, base))
     facts, matches, hypotheses = _weigh(known, environment, given_answers(answers, gpu, have))
     return Examined(report, base, known.search, facts, matches, hypotheses)
@@ -177,7 +177,7 @@ def _diagnose(
     have: Mapping[str, str] | None,
     seen: Seen | None = None,
 ) -> Diagnosis:
-    base = kb if kb is not None else load_kb()
+    base = kb if kb is not None else current_kb()
     given = given_answers(answers, gpu, have)
     known = _Known(report, environment_for(report, environment), base, language, Search(report, base), seen)
     facts, matches, hypotheses = _weigh(known, environment, given)

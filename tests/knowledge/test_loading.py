@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+import troubleshoot
 from troubleshoot import diagnose, load_kb
 from troubleshoot.errors import KnowledgeError, UnknownIssueError
+from troubleshoot.knowledge import cache
 from troubleshoot.knowledge.base import KnowledgeBase
 from troubleshoot.knowledge.cache import compile_roots, write_atomically
 from troubleshoot.knowledge.collect import collect
@@ -203,3 +205,32 @@ def test_collect_reports_instead_of_raising(tmp_path: Path) -> None:
     """Faults of all files come together."""
     collected = collect([overlay(tmp_path, a__x="1", a__y="schema: 1")])
     assert len({problem.file for problem in collected.problems}) == 2
+
+
+def test_diagnose_keeps_the_base_for_a_second(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hundreds of files are not looked at for each report; another setting, and a second later a changed file, are seen."""
+    folder = overlay(tmp_path, acme__frobnicate=ENTRY)
+    clock = [100.0]
+    monkeypatch.setattr(cache.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(cache, "_current", None)
+    assert diagnose(MESSAGE, environment="report").verdict == "unknown"
+    monkeypatch.setenv("TROUBLESHOOT_KB", str(folder))
+    first = diagnose(MESSAGE, environment="report").first
+    assert first is not None and first.issue == "acme/frobnicate"
+    assert cache.current_kb() is cache.current_kb()
+    (folder / "acme" / "frobnicate.yaml").write_text(ENTRY.replace("wants float32", "wants double"), encoding="utf-8")
+    assert "double" not in cache.current_kb().entry("acme/frobnicate").title
+    clock[0] += 2
+    assert "double" in cache.current_kb().entry("acme/frobnicate").title
+
+
+def test_what_is_loaded_anew_is_what_diagnose_uses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``reload()`` need not wait for the second to pass."""
+    folder = overlay(tmp_path, acme__frobnicate=ENTRY)
+    monkeypatch.setenv("TROUBLESHOOT_KB", str(folder))
+    monkeypatch.setattr(cache.time, "monotonic", lambda: 100.0)
+    monkeypatch.setattr(cache, "_current", None)
+    assert diagnose(MESSAGE, environment="report").first is not None
+    (folder / "acme" / "frobnicate.yaml").unlink()
+    troubleshoot.reload()
+    assert diagnose(MESSAGE, environment="report").first is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -14,6 +15,28 @@ from troubleshoot.knowledge.base import KnowledgeBase, overlay_roots, shipped_ro
 COMPILED = "compiled.json"
 
 _loaded: dict[tuple[str, ...], KnowledgeBase] = {}
+
+#: The base of :func:`current_kb`: when its files were looked at, for which setting of the environment, and the base.
+_current: tuple[float, str | None, KnowledgeBase] | None = None
+#: Seconds for which files are not looked at again: in a checkout there are hundreds, and looking at all costs more than a diagnosis.
+_FRESH = 1.0
+
+
+def current_kb() -> KnowledgeBase:
+    """Return the base of :func:`load_kb`, whose files are looked at once a second at most.
+
+    Raises:
+        KnowledgeError: there is no knowledge base to read.
+    """
+    global _current
+    setting = os.environ.get("TROUBLESHOOT_KB")
+    known = _current
+    now = time.monotonic()
+    if known is not None and known[1] == setting and now - known[0] < _FRESH:
+        return known[2]
+    base = load_kb()
+    _current = (now, setting, base)
+    return base
 
 
 def load_kb(paths: Sequence[os.PathLike[str] | str] = (), *, shipped: bool = True) -> KnowledgeBase:
@@ -31,8 +54,11 @@ def load_kb(paths: Sequence[os.PathLike[str] | str] = (), *, shipped: bool = Tru
     known = _loaded.get(key)
     if known is not None and not _stale(known):
         return known
+    global _current
     base = _load(roots)
     _loaded[key] = base
+    # What was kept for a second may be older than what was just read.
+    _current = None
     return base
 
 
