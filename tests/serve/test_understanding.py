@@ -22,7 +22,7 @@ MODEL = Question("Which model?", "model", ("Salesforce/blip2-", "Qwen/Qwen2-VL")
         (GPU, "T4", "T4"), (GPU, "it's a 4090", "RTX 4090"), (GPU, "我用的是V100", "V100"),
         (GPU, "no gpu", "none"), (GPU, "没有显卡", "none"), (GPU, "a100 80gb", "A100 80GB"),
         (APEX, "yes", "present"), (APEX, "是", "present"), (APEX, "装了", "present"),
-        (APEX, "no", "absent"),
+        (APEX, "no", "absent"), (APEX, "yes, an A100", "present"), (APEX, "没有，用的是A100", "absent"),
         (APEX, "没装", "absent"), (APEX, "apex is not installed", "absent"), (VERSION, "4.50.1", "4.50.1"), (VERSION, "v4.50.2", "4.50.2"),
         (VERSION, "I have 4.50.1", "4.50.1"), (DTYPE, "fp16", "float16"), (DTYPE, "torch.bfloat16", "bfloat16"), (DTYPE, "half", "float16"),
         (AUTOCAST, "yes", "on"), (AUTOCAST, "没有", "off"), (QUANTIZED, "4bit", "bitsandbytes-4bit"), (QUANTIZED, "没有量化", "none"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from troubleshoot.fixes import actions
 from troubleshoot.render.document import Block, Code, Document, Point, Prose, Section, Step
 from troubleshoot.render.words import Words
 
@@ -139,29 +140,13 @@ def _fix(mark: str, fix: Fix, words: Words, translation: FixTranslation | None) 
 
 
 def action_blocks(action: dict[str, Any], advice: str | None = None) -> tuple[Block, ...]:
-    """Return what an action of a fix looks like where no environment is known: pip commands, the Python line, the setting."""
-    if "upgrade" in action:
-        wanted = f"'{action['upgrade']}=={action['to']}'" if action.get("to") else f"--upgrade {action['upgrade']}"
-        return (Code(f"pip install {wanted}", "sh"),)
-    if "downgrade" in action:
-        return (
-            Code(
-                f"pip install '{action['downgrade']}=={action.get('to', '')}'"
-                if action.get("to")
-                else f"pip install {action['downgrade']}",
-                "sh",
-            ),
-        )
-    for verb in ("install", "uninstall"):
-        if verb in action:
-            return (Code(f"pip {verb} {action[verb]}", "sh"),)
-    if "patch" in action:
-        arguments = ", ".join(f"{name}={value!r}" for name, value in action.items() if name != "patch")
-        return (Code(f"{action['patch']}({arguments})", "python"),)
-    if "edit" in action:
-        return (Code(str(action["edit"]).rstrip(), "python"),)
-    if "setting" in action:
-        return (Code(str(action["setting"])),)
+    """Return what an action of a fix looks like where no environment is known: the command, the Python line, the setting."""
+    command = actions.command(action)
+    if command is not None:
+        return (Code(command, "sh"),)
+    written = actions.code(action)
+    if written is not None:
+        return (Code(written, "" if "setting" in action else "python"),)
     text = advice or action.get("advice")
     return (Prose(" ".join(str(text).split())),) if text else ()
 

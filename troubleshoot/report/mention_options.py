@@ -11,7 +11,8 @@ _DTYPE = (
     r"(?:torch\.)?(?P<dtype>float16|fp16|half|bfloat16|bf16|bfp16|float32|fp32|float64|fp64|double"
     r"|float8_e4m3fn|float8_e5m2|fp8_e4m3fn|fp8_e5m2|fp8_e4m3|fp8|float)"
 )
-_KEYWORD = rf"(?:\b|_)(?:\w{{1,20}}_)?d?type['\"]?\s{{0,4}}[=:\s]\s{{0,4}}['\"]?{_DTYPE}(?!\w)"
+#: "expected scalar type Float" in prose quotes torch; it asks for nothing.
+_KEYWORD = rf"(?<!scalar )(?:\b|_)(?:\w{{1,20}}_)?d?type['\"]?\s{{0,4}}[=:\s]\s{{0,4}}['\"]?{_DTYPE}(?!\w)"
 _PRECISION = (
     r"precision['\"]?\s{0,4}[=:]?\s{0,4}['\"]?"
     rf"(?:(?:torch\.)?(?P<word>full|autocast|16-mixed|bf16-mixed|16-true|bf16-true|32-true|16|32|64)(?!\w)|{_DTYPE}(?!\w))"

@@ -162,7 +162,8 @@ def answer_to(question: Question, text: str) -> str | None:
     if set(options) in ({"yes", "no"}, {"on", "off"}, {"true", "false"}):
         first = next(one for one in options if one in ("yes", "on", "true"))
         other = next(one for one in options if one != first)
-        return first if _matches(_YES, text) else other if _matches(_NO, text) else None
+        said = _yes_or_no(text)
+        return None if said is None else first if said else other
     if about == "model":
         return _model(text, options)
     named = [option for option in options if len(option) > 2 and option.lower() in text.lower()]
@@ -223,10 +224,21 @@ def _number(text: str) -> int:
 
 
 def _presence(name: str, text: str) -> str | None:
-    if _matches(_NO, text) or re.search(_ABSENCE, text, re.IGNORECASE):
+    said = _yes_or_no(text)
+    if said is False or re.search(_ABSENCE, text, re.IGNORECASE):
         return "absent"
-    if _matches(_YES, text) or re.search(_PRESENCE, text, re.IGNORECASE) or normalise_name(text.strip()) == name:
+    if said or re.search(_PRESENCE, text, re.IGNORECASE) or normalise_name(text.strip()) == name:
         return "present"
+    return None
+
+
+def _yes_or_no(text: str) -> bool | None:
+    """Return what a text says as a whole or, "yes, an A100", begins with."""
+    for part in (text, re.split("[,，;；。]", text, maxsplit=1)[0]):
+        if _matches(_YES, part):
+            return True
+        if _matches(_NO, part):
+            return False
     return None
 
 
