@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from troubleshoot import diagnose
@@ -97,3 +99,14 @@ def test_malformed_actions_are_told(action: dict[str, object]) -> None:
 def test_parameter_counts(model: str, count: tuple[float, bool] | None) -> None:
     """From the name, except where it misleads."""
     assert parameter_count(model) == count
+
+
+def test_why_a_fix_fits_is_said_in_the_language_of_the_report() -> None:
+    """Memory, what a GPU supports, releases that are there already: in Chinese too, names and numbers unchanged."""
+    report = Path(__file__).parents[1] / "docs" / "examples" / "blip2-half.txt"
+    english = diagnose(report, environment="report", gpu="V100-16GB").first
+    chinese = diagnose(report, environment="report", gpu="V100-16GB", language="zh").first
+    assert english is not None and chinese is not None
+    said = {one.id: (one.why, other.why) for one, other in zip(english.fixes, chinese.fixes, strict=True)}
+    assert said["use-fp32"][0].startswith("if it fits: 14.0 GiB") and "14.0 GiB" in said["use-fp32"][1] and "放得下" in said["use-fp32"][1]
+    assert all(not why or why != zh for why, zh in said.values())

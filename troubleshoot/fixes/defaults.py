@@ -8,16 +8,23 @@ from troubleshoot.matching.conditions import Context
 
 
 class Fit(msgspec.Struct, frozen=True):
-    """Whether a fix fits: True, False, or None with ``about`` naming the fact that would decide; ``late`` puts it behind the others."""
+    """Whether a fix fits: True, False, or None with ``about`` naming the fact that would decide; ``late`` puts it behind the others.
+
+    ``why_zh`` and ``warning_zh`` say the same in Chinese; empty where the text is of names and numbers only.
+    """
 
     fits: bool | None
     why: str = ""
     about: str | None = None
     late: bool = False
     warning: str | None = None
+    why_zh: str = ""
+    warning_zh: str = ""
 
 
 FITS = Fit(True)
+
+_STATES_ZH = {"native": "原生支持", "slow": "支持但很慢", "emulated": "由软件模拟", "none": "不支持"}
 
 #: kind of fix -> the support fact that it needs
 _NEEDS = {"use-bf16": "bfloat16", "use-fp16": "float16"}
@@ -33,13 +40,16 @@ def default_fit(kind: str, context: Context) -> Fit:
         if dtype == "float16":
             # Every CUDA GPU since Maxwell computes in float16 somehow; only a known bad device speaks against it.
             return FITS
-        return Fit(None, "if the GPU has native bfloat16 (NVIDIA Ampere or newer)", "gpu")
+        why_zh = "要看 GPU 是否原生支持 bfloat16（NVIDIA Ampere 或更新）"
+        return Fit(None, "if the GPU has native bfloat16 (NVIDIA Ampere or newer)", "gpu", why_zh=why_zh)
     state, text = support[0].value, support[0].text
+    zh = f"{text.partition(':')[0]}：{dtype} {_STATES_ZH.get(state, state)}"
     # Every dtype below float32 is emulated on most CPUs, so that it is no argument for another one.
     if state == "native" or (state in ("emulated", "slow") and context.facts.on_cpu):
-        return Fit(True, text)
+        return Fit(True, text, why_zh=zh)
     if state == "none":
-        return Fit(False, text)
+        return Fit(False, text, why_zh=zh)
     if state == "emulated":
-        return Fit(True, text, late=True, warning="emulated: slow, and cuDNN convolutions may not support it")
-    return Fit(True, text, late=True, warning=f"{text}: expect it to be slow")
+        warning, warning_zh = "emulated: slow, and cuDNN convolutions may not support it", "由软件模拟：速度慢，cuDNN 的卷积可能不支持"
+        return Fit(True, text, late=True, warning=warning, why_zh=zh, warning_zh=warning_zh)
+    return Fit(True, text, late=True, warning=f"{text}: expect it to be slow", why_zh=zh, warning_zh=f"{zh}，速度会很慢")

@@ -97,10 +97,13 @@ def weight_fit(kind: str, context: Context) -> Fit:
     if found is None:
         return FITS
     needs = f"{found.needs} in {dtype}"
+    zh = f"{short_name(found.model)} 的权重以 {dtype} 计{'约' if found.basis == 'name' else ''}需 {found.gib:.1f} GiB"
     if found.memory is None:
-        return Fit(True, needs, warning=needs)
+        return Fit(True, needs, warning=needs, why_zh=zh, warning_zh=zh)
+    has, has_zh = f"the GPU has {found.memory:g} GiB", f"GPU 有 {found.memory:g} GiB"
     if found.fits is False:
-        return Fit(None, f"only with a larger GPU or with offloading: {needs}, and the GPU has {found.memory:g} GiB", "gpu.memory")
+        why = f"only with a larger GPU or with offloading: {needs}, and {has}"
+        return Fit(None, why, "gpu.memory", why_zh=f"需要更大的 GPU，或把一部分权重卸载到内存：{zh}，而 {has_zh}")
     if found.fits is None:
-        return Fit(None, f"if it fits: {needs}, and the GPU has {found.memory:g} GiB", "gpu.memory")
-    return Fit(True, needs, warning=f"{needs} of {found.memory:g} GiB")
+        return Fit(None, f"if it fits: {needs}, and {has}", "gpu.memory", why_zh=f"要看是否放得下：{zh}，而 {has_zh}")
+    return Fit(True, needs, warning=f"{needs} of {found.memory:g} GiB", why_zh=zh, warning_zh=f"{zh}，{has_zh}")

@@ -98,7 +98,8 @@ def fit_of(fix: Fix, context: Context) -> Fit:
         if outcome.state is False:
             return Fit(False, outcome.text or describe(condition))
         if outcome.state is None and undecided is None:
-            undecided = Fit(None, f"if {describe(condition)}", _about(condition))
+            what = describe(condition)
+            undecided = Fit(None, f"if {what}", _about(condition), why_zh=f"取决于 {what}")
     installed = _already(fix, context.facts)
     if installed is not None:
         return installed
@@ -122,6 +123,8 @@ def fit_of(fix: Fix, context: Context) -> Fit:
         priced.about or default.about,
         default.late or priced.late,
         default.warning or priced.warning,
+        priced.why_zh or default.why_zh,
+        default.warning_zh or priced.warning_zh,
     )
 
 
@@ -145,7 +148,7 @@ def _already(fix: Fix, facts: Facts) -> Fit | None:
     if package is None:
         return None
     if kind == "uninstall":
-        return Fit(False, f"{name} is not installed") if package.absent else None
+        return Fit(False, f"{name} is not installed", why_zh=f"没有安装 {name}") if package.absent else None
     want = parse_version(str(fix.action["to"])) if "to" in fix.action else None
     if want is None:
         return None
@@ -157,7 +160,9 @@ def _already(fix: Fix, facts: Facts) -> Fit | None:
         return (kind == "upgrade" and have >= want) or (kind == "downgrade" and have <= want)
 
     if package.holds(there):
-        return Fit(False, f"{name} {package.told} is already at {want} or {'later' if kind == 'upgrade' else 'earlier'}")
+        way, way_zh = ("later", "更高") if kind == "upgrade" else ("earlier", "更低")
+        why_zh = f"{name} {package.told} 已是 {want} 或{way_zh}的版本"
+        return Fit(False, f"{name} {package.told} is already at {want} or {way}", why_zh=why_zh)
     return None
 
 
@@ -192,18 +197,22 @@ def _advice(fix: Fix, fit: Fit, hypothesis: Hypothesis, language: str, installer
             shown.clear()
         known = shown[key] = (fix, _show(fix, hypothesis.entry, language, installer))
     title, reason, command, code = known[1]
+    why, warning = fit.why, fit.warning
+    if language == "zh":
+        why = reason if fix.expected == "fails" else fit.why_zh or why
+        warning = fit.warning_zh or warning
     return FixAdvice(
         id=fix.id,
         kind=fix.kind,
         title=title,
         applicability=fix.applicability,
         fits=fit.fits,
-        why=fit.why,
+        why=why,
         reason=reason,
         command=command,
         code=code,
         expected=fix.expected,
-        warning=fit.warning,
+        warning=warning,
         seen=runs,
         action=dict(fix.action),
     )
