@@ -45,6 +45,7 @@ def test_coarsely_the_last_release_of_a_series_is_enough() -> None:
     assert "4.48.0" not in run and "4.48.3" in run
 
 
+@pytest.mark.torch
 def test_one_release_is_run_for_all_issues_before_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
     """Issues that are measured together share each environment, and each finds its own border."""
     run: list[tuple[str, str]] = []
