@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -154,10 +156,12 @@ def test_a_gpu_without_a_known_memory_is_refused(gpu: str, said: str, capsys: py
 
 @pytest.mark.torch
 def test_a_layer_is_timed_per_dtype() -> None:
-    """What runs on a GPU, run at a small size on the CPU: seconds, or why there are none."""
-    import torch
-
-    seen = timing.measure(torch, "cpu", ("float32", "bfloat16", "int32"), hidden=32, tokens=8, seconds=0.01)
+    """What runs on a GPU, run at a small size on the CPU: seconds, or why there are none. In a process of its own, as it always is."""
+    code = (
+        "import json, torch; from troubleshoot.verify import timing; "
+        "print(json.dumps(timing.measure(torch, 'cpu', ('float32', 'bfloat16', 'int32'), hidden=32, tokens=8, seconds=0.01)))"
+    )
+    seen = json.loads(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
     assert list(seen) == ["float32", "bfloat16", "int32"]
     assert all(isinstance(seen[name], float) and 0 < seen[name] < 60 for name in ("float32", "bfloat16"))  # type: ignore[operator]
     assert isinstance(seen["int32"], str)
