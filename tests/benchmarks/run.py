@@ -55,7 +55,6 @@ def start_up(short: bool) -> Section:
 def latency(short: bool) -> Section:
     """In process, with the shipped knowledge base."""
     section = Section("In process")
-    base = load_kb()
     text = four_kilobytes()
     bare = text[text.index("Traceback") :]
     cases = {
@@ -63,7 +62,7 @@ def latency(short: bool) -> Section:
         "the same with prose, versions and a GPU before it": (text, "≤ 1 ms"),
         "the same, no template fits": (unknown_message(text), "≤ 3 ms"),
     }
-    calls = [lambda one=one: diagnose(one, environment="report", kb=base) for one, _ in cases.values()]  # type: ignore[misc]
+    calls = [lambda one=one: diagnose(one, environment="report") for one, _ in cases.values()]  # type: ignore[misc]
     for (name, (_, budget)), figures in zip(cases.items(), in_turn(50 if short else 500, *calls), strict=True):
         section.add(name, figures.text(), "", budget)
     return section

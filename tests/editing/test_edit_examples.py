@@ -56,6 +56,7 @@ def test_an_edit_repairs_it(path: Path) -> None:
     assert not list(path.parent.glob("*.orig"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", EXAMPLES)
 def test_a_live_patch_repairs_it(path: Path) -> None:
     """The program's own run fails, a rerun under a patch ends well, and the exit status says so."""

@@ -77,6 +77,7 @@ def test_where_nothing_helps_the_status_is_the_programs(tmp_path: Path) -> None:
         assert (done.returncode, text in done.stderr) == (status, True), done.stderr
 
 
+@pytest.mark.slow
 def test_a_rerun_has_a_limit_and_an_empty_input(tmp_path: Path) -> None:
     """A program that works on after the repaired call is stopped at the limit, and that it got past the failure is said."""
     write(tmp_path, BROKEN + "import time\nprint('on we go', repr(sys.stdin.read()), flush=True)\ntime.sleep(600)\n")
