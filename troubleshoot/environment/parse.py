@@ -36,7 +36,7 @@ def parse_environment(lines: Sequence[str], numbers: Sequence[int] | None = None
     once = "\n".join(dict.fromkeys(lines))
     if not (any(mark in once for mark in _MARKS) or _has_pin(once)):
         return Environment(source=source)
-    return _parse(lines, numbers if numbers is not None else range(1, len(lines) + 1), source, "\n".join(lines))
+    return _parse(lines, numbers if numbers is not None else range(1, len(lines) + 1), source, once)
 
 
 def _parse(lines: Sequence[str], numbers: Sequence[int], source: str, text: str) -> Environment:

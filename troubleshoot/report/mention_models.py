@@ -182,8 +182,9 @@ def models(found: Found, families: set[str]) -> None:
     """Note hub ids, model classes, and the names of well-known families."""
     text = found.text
     if "/" in text:
-        for match in compiled(_HUB).finditer(text):
-            found.add("model", "model", match[1].rstrip("."), match.start())
+        if "hf.co" in found.low or "huggingface.co" in found.low or "modelscope.cn" in found.low:
+            for match in compiled(_HUB).finditer(text):
+                found.add("model", "model", match[1].rstrip("."), match.start())
         for match in compiled(_PAIR).finditer(text):
             if _plausible(text, match):
                 found.add("model", "model", match[0].rstrip("."), match.start())

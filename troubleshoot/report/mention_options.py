@@ -136,7 +136,9 @@ _DTYPE_LINE = re.compile(r"float|half|double|fp|bf16|precision", re.IGNORECASE)
 def dtypes(found: Found) -> None:
     """Note the dtypes that were asked for, and those that are only named."""
     for start, line in found.lines_with(_DTYPE_LINE):
-        _dtypes(found, start, line, line.lower())
+        # An error message asks for no dtype, whatever it names.
+        if not found.is_told(start):
+            _dtypes(found, start, line, line.lower())
 
 
 def _dtypes(found: Found, start: int, line: str, low: str) -> None:

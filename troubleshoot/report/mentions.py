@@ -60,6 +60,10 @@ class Found:
         line = self.text[begin : finish if finish >= 0 else None].strip()
         self.seen[key] = Mention(kind, name, value, number, line[:200])
 
+    def is_told(self, at: int) -> bool:
+        """Tell whether an offset is in an error message."""
+        return bool(self._told) and self._numbers[bisect_right(self._starts, at) - 1] in self._told
+
     def lines_with(self, pattern: re.Pattern[str], most: int = 2000) -> list[tuple[int, str]]:
         """Return (offset, line) of the lines in which a pattern occurs."""
         out: list[tuple[int, str]] = []
