@@ -5,14 +5,18 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
 
-# No deadline: how long an example takes says how busy the machine is.
-settings.register_profile("untimed", deadline=None)
-settings.load_profile("untimed")
+# The site's tests run without Hypothesis.
+with suppress(ImportError):
+    from hypothesis import settings
+
+    # No deadline: how long an example takes says how busy the machine is.
+    settings.register_profile("untimed", deadline=None)
+    settings.load_profile("untimed")
 
 sys.path.insert(0, str(Path(__file__).parent))
 
