@@ -13,6 +13,12 @@ from troubleshoot import Diagnosis, diagnose  # noqa: E402
 pytestmark = pytest.mark.torch
 
 
+@pytest.fixture(autouse=True)
+def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is found is tested here, not how fast: a busy machine takes longer than the limit."""
+    monkeypatch.setattr("troubleshoot.live.looking.LIMIT", 10.0)
+
+
 def diagnosis_of(fail: object) -> Diagnosis:
     """Raise a failure and diagnose it where it is caught."""
     try:
