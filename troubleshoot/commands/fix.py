@@ -75,7 +75,6 @@ def run(
     output: str | None,
 ) -> int:
     """Print the diff on stdout and what there is to say about it on stderr. Return 0 for an edit (that works, where it was run), else 1."""
-    from troubleshoot.commands.run import seconds
     from troubleshoot.trying.fresh import TIMEOUT, Program
     from troubleshoot.verify.signals import stoppable
     from troubleshoot.verify.workspace import workspace
@@ -90,7 +89,7 @@ def run(
         raise InputError(f"{script} does not tell what fails: give --report FILE or --issue ID")
     if not configuring and find_spec("libcst") is None:
         raise InputError("source edits need LibCST: pip install 'troubleshoot[edit]'")
-    limit = seconds(timeout) or TIMEOUT
+    limit = process.seconds_of(timeout, most=1e7) or TIMEOUT
     base = load(kb)
     program = Program(script, tuple(arguments), kb=tuple(kb))
     with stoppable() as stop, workspace() as folder:

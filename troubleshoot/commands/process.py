@@ -192,3 +192,22 @@ def check_format(format: str, allowed: tuple[str, ...]) -> str:
 
         raise InputError(f"--format {format}: choose {', '.join(allowed[:-1])} or {allowed[-1]}")
     return format
+
+
+def seconds_of(text: str | None, *, most: float = 1e6) -> float | None:
+    """Return the value of ``--timeout``, which is below ``most``; None where it was not given.
+
+    Raises:
+        InputError: it is no number of seconds.
+    """
+    if text is None:
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < most:
+        from troubleshoot.errors import InputError
+
+        raise InputError(f"--timeout {text}: give the seconds that one run may take")
+    return value

@@ -71,7 +71,7 @@ def _run(waiting: list[str]) -> int:
 
 
 def _try_fixes(waiting: list[str], given: dict[str, list[str]], flags: set[str], *, module: bool, redact: bool) -> int:
-    from troubleshoot.commands.process import guarded
+    from troubleshoot.commands.process import guarded, seconds_of
     from troubleshoot.commands.try_fixes import run
     from troubleshoot.trying.fresh import TIMEOUT
 
@@ -83,22 +83,9 @@ def _try_fixes(waiting: list[str], given: dict[str, list[str]], flags: set[str],
             waiting[1:],
             module=module,
             options=told,
-            timeout=seconds(last.get("timeout")) or TIMEOUT,
+            timeout=seconds_of(last.get("timeout"), most=1e7) or TIMEOUT,
             first="first" in flags,
             yes="yes" in flags,
             format=last.get("format", "text"),
         )
     )
-
-
-def seconds(text: str | None) -> float | None:
-    """Return the value of ``--timeout``. Raises InputError."""
-    if text is None:
-        return None
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < 1e7:
-        raise InputError(f"--timeout {text}: give the seconds that one run may take")
-    return value

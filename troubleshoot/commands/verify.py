@@ -42,7 +42,7 @@ def run(
     format = process.check_format(format, ("text", "json", "html"))
     if sum((issue is not None, all_, cause is not None)) != 1:
         raise InputError("name one issue, or --cause CODE, or --all. Those with a case: troubleshoot kb list --format json")
-    limit = _seconds(timeout)
+    limit = process.seconds_of(timeout)
     pinned = pairs("--with", releases, "transformers==4.50.2")
     base = load(kb)
     from troubleshoot.verify.pricing import Prices
@@ -108,18 +108,6 @@ def _gpu_memory(name: str | None) -> float | None:
     if one is None or one.memory is None:
         raise InputError(f"--gpu {name}: its memory is not known from this name. Give one with its memory, such as V100-16GB or RTX 4090")
     return one.memory
-
-
-def _seconds(text: str | None) -> float | None:
-    if text is None:
-        return None
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < 1e6:
-        raise InputError(f"--timeout {text}: give the seconds that one run may take")
-    return value
 
 
 def _rendered(results: Sequence[Verification], format: str, *, single: bool, width: int) -> str:

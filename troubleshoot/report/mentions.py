@@ -52,8 +52,8 @@ class Found:
             return
         row = bisect_right(self._starts, at) - 1
         number = self._numbers[row]
-        # An error message names dtypes and devices by itself: nobody mentions them, or asks for a dtype, by pasting it.
-        if (name == "mentioned" or kind == "dtype") and number in self._told:
+        # An error message names devices by itself: nobody mentions them by pasting it.
+        if name == "mentioned" and number in self._told:
             return
         begin = self._starts[row]
         finish = self.text.find("\n", begin)
