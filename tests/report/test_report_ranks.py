@@ -105,6 +105,14 @@ def test_the_root_cause_of_the_launcher_decides() -> None:
     assert report.cause.ranks == (3,)
 
 
+def test_a_footer_speaks_for_its_own_run_only() -> None:
+    """A log of two runs: in the first rank 3 failed first, in the second rank 0 with something else."""
+    second = traceback(["main", "step"], "ValueError: another run, another reason")
+    runs = [text([f"[rank3]: {line}" for line in CAUSE]), FOOTER, text([f"[rank0]: {line}" for line in second])]
+    runs.append(FOOTER.replace("rank      : 3 (local_rank: 3)", "rank      : 0 (local_rank: 0)"))
+    assert [failure.role for failure in read_report("".join(runs)).failures if failure.ranks] == ["cause", "cause"]
+
+
 def test_the_most_frequent_is_not_the_cause() -> None:
     """One cause, and fifty times its consequence."""
     report = read_report(text(LOST, CAUSE, *[LOST] * 50))

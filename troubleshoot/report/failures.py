@@ -126,18 +126,21 @@ def _with_roles(failures: list[Failure], found: Scan) -> list[Failure]:
             replace(failure, role="victim") if late and failure.role == "cause" else failure
             for failure, late in zip(failures, secondary, strict=True)
         ]
-    if found.root_rank is None:
+    begin = 0
+    for line, rank in sorted(found.roots):
+        failures = _before_footer(failures, begin, line, rank)
+        begin = line
+    return failures
+
+
+def _before_footer(failures: list[Failure], begin: int, footer: int, rank: int) -> list[Failure]:
+    """Take the launcher's word for one of its runs: it saw which process ended first, what else that run printed is a consequence."""
+    run = [failure for failure in failures if begin <= failure.line < footer and failure.role == "cause"]
+    first = next((failure for failure in run if rank in failure.ranks), None)
+    if first is None:
         return failures
-    named = [failure for failure in failures if found.root_rank in failure.ranks and failure.role == "cause"]
-    if not named:
-        return failures
-    # The launcher saw which process ended first: what else was printed before its footer is a consequence.
-    return [
-        replace(failure, role="victim")
-        if failure.role == "cause" and failure is not named[0] and failure.line < found.root_line
-        else failure
-        for failure in failures
-    ]
+    victims = {failure.line for failure in run if failure is not first}
+    return [replace(failure, role="victim") if failure.line in victims else failure for failure in failures]
 
 
 def _without_restatements(chains: list[Chain]) -> list[Chain]:

@@ -336,8 +336,7 @@ class _Scanner:
                 self.footer_rank = rank
                 if self.in_root_cause:
                     self.in_root_cause = False
-                    self.found.root_rank = rank
-                    self.found.root_line = self.source.numbers[at]
+                    self.found.roots.append((self.source.numbers[at], rank))
         return at + 1
 
 

@@ -35,12 +35,11 @@ class Chain:
 
 
 class Scan:
-    """Everything found in a report, and the rank whose failure torchelastic saw first with the line that says so."""
+    """Everything found in a report; for each footer of torchelastic its line and the rank whose failure it saw first."""
 
     def __init__(self, chains: list[Chain] | None = None) -> None:
         self.chains = chains if chains is not None else []
-        self.root_rank: int | None = None
-        self.root_line = 0
+        self.roots: list[tuple[int, int]] = []
 
 
 def raised(
