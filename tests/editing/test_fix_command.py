@@ -158,6 +158,38 @@ def test_wrong_use_and_protected_files(script: Path) -> None:
         assert (done.returncode, why in done.stderr, done.stdout) == (status, True, ""), (arguments, done.stderr)
 
 
+def test_a_module_of_a_package(script: Path) -> None:
+    """As `python -m` starts it: from the working folder, with relative imports; the file of the module is edited."""
+    package = script.parent / "lab"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "neighbour.py").write_text("value = 5\n")
+    (package / "data.json").write_text('{"a": 1}')
+    main = package / "__main__.py"
+    main.write_text(BROKEN.replace("import neighbour", "from . import neighbour"))
+    done = fix("-m", "lab", "--run", "--apply", "--format", "json", "--", "--epochs", "1", cwd=script.parent)
+    told = json.loads(done.stdout)
+    assert (done.returncode, told["works"], told["script"]) == (0, True, "lab")
+    assert [Path(one["file"]).resolve() for one in told["applied"]] == [main.resolve()]
+    assert "['--epochs', '1'] 5 (3, 2)" in told["runs"][0]["output"]
+    assert "model(x.to(model.weight.dtype))" in main.read_text()
+    # The edited module runs as it stands.
+    ran = subprocess.run([sys.executable, "-m", "lab"], cwd=script.parent, capture_output=True, text=True, timeout=120)
+    assert ran.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "why"),
+    [("no_such.thing", 2, "no module named"), ("bare", 2, "without __main__.py"), ("json.tool", 1, "never edited")],
+)
+def test_modules_that_cannot_be_edited(script: Path, name: str, status: int, why: str) -> None:
+    """One line that says why."""
+    (script.parent / "bare").mkdir()
+    (script.parent / "bare" / "__init__.py").write_text("")
+    done = fix("-m", name, "--issue", "numerics/nan-loss", cwd=script.parent)
+    assert (done.returncode, why in done.stderr, done.stdout) == (status, True, ""), done.stderr
+
+
 def test_a_script_that_is_no_python(script: Path) -> None:
     """The reason and the line, no traceback of ours."""
     script.write_text("def broken(:\n")

@@ -11,6 +11,7 @@ from troubleshoot.commands.options import Output, Overlays, complete_issue
 EXAMPLES = (
     "troubleshoot fix train.py --run",
     "troubleshoot fix train.py --apply -- --epochs 1",
+    "troubleshoot fix -m package.train --run -- --epochs 1",
     "troubleshoot fix train.py --report error.txt | git apply",
     "troubleshoot fix load.py --issue transformers/qwen2-vl-eager-fp16-nan --fix sdpa",
     "troubleshoot fix ds_config.json --issue hardware/bf16-setup-refused",
@@ -19,8 +20,9 @@ AFTER = "Exit status: 0 an edit (with --run: one that works), 1 no edit that is 
 
 
 def fix(
-    script: Annotated[str, typer.Argument(metavar="SCRIPT", help="The script (or YAML, JSON or shell file) to edit.")],
+    script: Annotated[str, typer.Argument(metavar="SCRIPT", help="The script (or YAML, JSON or shell file) to edit; with -m a module.")],
     arguments: Annotated[list[str] | None, typer.Argument(metavar="[-- ARGUMENT...]", help="The script's own arguments.")] = None,
+    module: Annotated[bool, typer.Option("-m", "--module", help="SCRIPT is the name of a module, as for python -m.")] = False,
     issue: Annotated[
         str | None,
         typer.Option("--issue", metavar="ID", help="The issue; else that of a run.", autocompletion=complete_issue, show_default=False),
@@ -57,4 +59,5 @@ def fix(
         format=format,
         kb=kb or (),
         output=output,
+        module=module,
     )

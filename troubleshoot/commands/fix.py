@@ -73,6 +73,7 @@ def run(
     format: str,
     kb: Sequence[str],
     output: str | None,
+    module: bool = False,
 ) -> int:
     """Print the diff on stdout and what there is to say about it on stderr. Return 0 for an edit (that works, where it was run), else 1."""
     from troubleshoot.trying.fresh import TIMEOUT, Program
@@ -80,9 +81,9 @@ def run(
     from troubleshoot.verify.workspace import workspace
 
     process.check_format(format, ("text", "json"))
-    if not Path(script).is_file():
+    if not module and not Path(script).is_file():
         raise InputError(f"cannot read {script}: no such file")
-    configuring = is_config(script) or is_shell(script)
+    configuring = not module and (is_config(script) or is_shell(script))
     if configuring and (proving or arguments):
         raise InputError(f"{script} is no Python script to run: troubleshoot fix SCRIPT --run -- ... {script}")
     if configuring and issue is None and report is None:
@@ -91,7 +92,7 @@ def run(
         raise InputError("source edits need LibCST: pip install 'troubleshoot[edit]'")
     limit = process.seconds_of(timeout, most=1e7) or TIMEOUT
     base = load(kb)
-    program = Program(script, tuple(arguments), kb=tuple(kb))
+    program = Program(script, tuple(arguments), module, tuple(kb))
     with stoppable() as stop, workspace() as folder:
         outcome = _edit(program, base, folder, stop, issue=issue, fix=fix, report=report, proving=proving, timeout=limit)
     diff = _diff(outcome.plan) if outcome.plan is not None else ""
@@ -119,7 +120,7 @@ def _edit(
 ) -> _Outcome:
     wanted = base.entry(issue.strip()) if issue is not None else None
     nothing = _Outcome(program, None, wanted.id if wanted else "", (wanted.cause or "") if wanted else "")
-    why = protected(str(Path(program.target).resolve()))
+    why = protected(str(Path(program.file).resolve()))
     if why is not None:
         return replace(nothing, why=why)
     failure: Failure | None = None
@@ -130,7 +131,7 @@ def _edit(
         if failure is None:
             return replace(nothing, why=why or "")
     found = _planned(program, base, failure, wanted, fix)
-    if wanted is not None and not found.plans and failure is None and not (is_config(program.target) or is_shell(program.target)):
+    if wanted is not None and not found.plans and failure is None and not (is_config(program.file) or is_shell(program.file)):
         # What the source alone does not tell, the failing line may.
         failure, why = _failed(program, base, folder, stop, timeout)
         if failure is None:
@@ -202,13 +203,13 @@ def _planned(program: Program, base: KnowledgeBase, failure: Failure | None, wan
 
 def _plans(program: Program, fixes: Sequence[FixAdvice], failure: Failure | None) -> tuple[list[Plan], list[Refusal]]:
     """Return the edits of the target, where it has none for a fix those of its arguments, and of the configurations that they name."""
-    if is_config(program.target):
-        return plans_for_config(program.target, fixes)
-    if is_shell(program.target):
-        return plans_for_shell(program.target, fixes)
+    if is_config(program.file):
+        return plans_for_config(program.file, fixes)
+    if is_shell(program.file):
+        return plans_for_shell(program.file, fixes)
     from troubleshoot.editing.planning import plans_for
 
-    plans, refused = plans_for(program.target, fixes, failure)
+    plans, refused = plans_for(program.file, fixes, failure)
     further: list[Plan] = []
     left: list[Refusal] = []
     for one in refused:
@@ -297,7 +298,8 @@ def _text(outcome: _Outcome, *, apply: bool) -> str:
     if plan.arguments is not None:
         import shlex
 
-        lines.append(f"run it as: python {shlex.join([outcome.program.target, *plan.arguments])}")
+        start = ["-m", outcome.program.target] if outcome.program.module else [outcome.program.target]
+        lines.append(f"run it as: python {shlex.join([*start, *plan.arguments])}")
     for proof in outcome.proofs:
         lines += _proof_lines(proof)
     if outcome.applied is not None:
@@ -305,7 +307,7 @@ def _text(outcome: _Outcome, *, apply: bool) -> str:
     elif apply:
         lines.append("not written: the run shows that it does not help")
     elif plan.files:
-        runs = not (outcome.proofs or is_config(outcome.program.target) or is_shell(outcome.program.target))
+        runs = not (outcome.proofs or is_config(outcome.program.file) or is_shell(outcome.program.file))
         lines.append("nothing is written: --apply does that" + (", --run shows whether it helps" if runs else ""))
     others = [one.fix.id for one in outcome.plans if one.fix.id != plan.fix.id]
     if others:

@@ -7,13 +7,15 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
+from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any
 
 from troubleshoot.editing.failure import Failure, decode
+from troubleshoot.errors import InputError
 from troubleshoot.verify import processes
 from troubleshoot.verify.signals import Stop
 
@@ -33,6 +35,37 @@ class Program:
     arguments: tuple[str, ...] = ()
     module: bool = False
     kb: tuple[str, ...] = ()
+
+    @property
+    def file(self) -> str:
+        """The file that holds the program: the script itself, or the module's as ``python -m`` finds it from the working folder.
+
+        Raises:
+            InputError: there is no such module, or it is no Python source.
+        """
+        return module_file(self.target) if self.module else self.target
+
+
+def module_file(name: str) -> str:
+    """Return the source file that ``python -m NAME`` runs. None of the packages on the way is imported.
+
+    Raises:
+        InputError: there is no such module, or it is no Python source.
+    """
+    places: Sequence[str] | None = [str(Path.cwd()), *sys.path]
+    parts = name.split(".")
+    spec = None
+    for end in range(1, len(parts) + 1):
+        spec = PathFinder.find_spec(".".join(parts[:end]), places) if places is not None else None
+        if spec is None:
+            raise InputError(f"no module named {name}: run it from the folder that holds it, as for python -m")
+        places = spec.submodule_search_locations
+    if places is not None:
+        spec = PathFinder.find_spec(f"{name}.__main__", places)
+    if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
+        what = "it is a package without __main__.py" if spec is None else spec.origin
+        raise InputError(f"{name} has no source that could be edited: {what}")
+    return spec.origin
 
 
 @dataclass(frozen=True)

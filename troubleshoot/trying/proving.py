@@ -113,7 +113,7 @@ def _further(program: Program, plan: Plan, failure: Failure) -> Plan | None:
     same = [one for one in failure.fixes if one.kind == plan.fix.kind and one.id == plan.fix.id]
     files: Mapping[str, bytes] = plan.files
     try:
-        plans, _ = plans_for(program.target, same, failure, data=files)
+        plans, _ = plans_for(program.file, same, failure, data=files)
     except RefusedError:
         return None
     return plans[0] if plans else None
