@@ -64,3 +64,28 @@ def test_a_holding_phrase_has_its_keys_among_the_tokens(phrase: str, text: str) 
     if holds(phrase, text):
         words = tokens(text.lower())
         assert all(any(key in words for key in group) for group in phrase_keys(parse_phrase(phrase)))
+
+
+WRAPPED = """\
+I am training a small network with mixed precision and after a few
+thousand steps the loss turns nan. It worked well in float32 before I
+changed anything
+INFO the loader found eleven files in the folder of this run
+warning: nothing of it is used
+"""
+
+
+def test_prose_that_is_wrapped_at_the_end_of_a_line_goes_on() -> None:
+    """As mail programs and terminals wrap it; the number is that of the line where the sentence begins. A log's next line is not prose."""
+    told = [(one.line, one.text) for one in sentences(list(enumerate(WRAPPED.splitlines(), 1)))]
+    assert told == [
+        (1, "I am training a small network with mixed precision and after a few thousand steps the loss turns nan"),
+        (2, "It worked well in float32 before I changed anything"),
+        (4, "INFO the loader found eleven files in the folder of this run"),
+        (5, "warning: nothing of it is used"),
+    ]
+
+
+def test_a_line_of_a_megabyte_is_not_searched_for_its_end() -> None:
+    """Only its last words tell whether it goes on."""
+    assert [one.line for one in sentences([(1, "ab " * 400_000), (2, "goes on here")])] == [2]

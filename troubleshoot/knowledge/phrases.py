@@ -19,6 +19,11 @@ from troubleshoot.lazy import lazy_attribute
 MAX_SENTENCE = 400
 
 _SENTENCE_END = re.compile(r"[.!?;](?=\s|$)|[。！？；\n]")
+#: A shorter line was ended on purpose.
+_WRAPPED = 50
+#: The end of a line within a sentence, six words of prose before it at least, and how the next line goes on.
+_WRAPS = re.compile(r"(?:[\w'’\",.()/%-]+ ){5}[\w'’\"()/%-]*[\w)],?$")
+_GOES_ON = re.compile(r"[a-z][a-z'’-]*(?: |,|\.?$)")
 _TOKEN = re.compile(r"[a-z0-9]+(?:[_'.+\-/][a-z0-9]+)*\+?")
 _PART = re.compile(r"[a-z0-9]+")
 _PLAIN = re.compile(r"^[a-z0-9_'.+\-/*]+$")
@@ -198,22 +203,44 @@ def tokens(lowered: str) -> set[str]:
 
 
 def sentences(lines: list[tuple[int, str]]) -> list[Sentence]:
-    """Split numbered lines into sentences. A sentence does not run over the end of a line: logs and prose mix in reports."""
+    """Split numbered lines into sentences.
+
+    A sentence does not run over the end of a line, for logs and prose mix in reports, unless prose is plainly wrapped there.
+    """
     found: list[Sentence] = []
+    begun: tuple[int, str] | None = None
+    after = 0
     for number, line in lines:
-        for part in _SENTENCE_END.split(line):
-            text = part.strip()
-            if len(text) < 2:
-                continue
-            lowered = text.lower()
-            if len(lowered) > MAX_SENTENCE:
-                # Of a long line its clauses count, each on its own.
-                for clause in re.split(r"[,，]", lowered):
-                    if 2 < len(clause) <= MAX_SENTENCE:
-                        found.append(_sentence(number, clause.strip(), clause.strip()))
-                continue
-            found.append(_sentence(number, text, lowered))
+        parts = _SENTENCE_END.split(line)
+        first = number
+        if begun is not None:
+            if number == after and _GOES_ON.match(line):
+                first, parts[0] = begun[0], f"{begun[1]} {parts[0]}"
+            else:
+                _add(found, *begun)
+            begun = None
+        if len(line) >= _WRAPPED and _WRAPS.search(line[-_WRAPPED - 50 :]):
+            begun, after = (first if len(parts) == 1 else number, parts.pop()), number + 1
+        for part in parts:
+            _add(found, first, part)
+            first = number
+    if begun is not None:
+        _add(found, *begun)
     return found
+
+
+def _add(found: list[Sentence], number: int, part: str) -> None:
+    text = part.strip()
+    if len(text) < 2:
+        return
+    lowered = text.lower()
+    if len(lowered) <= MAX_SENTENCE:
+        found.append(_sentence(number, text, lowered))
+        return
+    # Of a long line its clauses count, each on its own.
+    for clause in re.split(r"[,，]", lowered):
+        if 2 < len(clause) <= MAX_SENTENCE:
+            found.append(_sentence(number, clause.strip(), clause.strip()))
 
 
 def _sentence(number: int, text: str, lowered: str) -> Sentence:
