@@ -42,6 +42,8 @@ _PHRASE = 0.6
 _NOTHING_OWN = -3.0
 #: ... and no other entry is there to answer.
 _NOTHING_OWN_ALONE = -1.0
+#: Where a message template, unlike a phrase, tells what failed.
+_TEMPLATE = frozenset({"message", "cut", "traceback", "loose"})
 #: What prose alone can be worth, by the number of phrases found: on reports that were not used for tuning, 59 to 75 % were right.
 _PROSE = {0: 0.65, 1: 0.65, 2: 0.8}
 #: Shares become probabilities with this exponent. It was fitted on 260 labelled reports that curators wrote after public threads (the
@@ -191,7 +193,12 @@ def standings(group: list[Candidate], penalty: float, base: KnowledgeBase) -> li
 
 
 def _contenders(group: list[Candidate]) -> tuple[list[Candidate], Candidate | None]:
-    """Return the candidates, and the one whose own message says most; where that is refuted, it is left out."""
+    """Return the candidates, and the one whose own message says most; where that is refuted, it is left out.
+
+    Entries that only stand in for a message are left out where another entry knows the message.
+    """
+    if any(one.where in _TEMPLATE and one.literal > 1 for one in group):
+        group = [one for one in group if not one.entry.fallback]
     most_literal = _most_literal(group)
     if most_literal is not None and most_literal.refuted_by is not None:
         return [one for one in group if one is not most_literal], None

@@ -56,6 +56,19 @@ signature: {symptoms: ["image|picture green", "图片 变绿"]}
 explanation: Overflow.
 references: []
 """
+TOLD = """\
+schema: 1
+id: torch/frob-told
+title: Frob's dtypes, told without the message
+status: stable
+kind: family
+fallback: true
+impact: error
+causes: [{cause: dtype-mismatch/cast-in-forward, weight: 1}]
+signature: {symptoms: ["frob dtype|expects half|float"]}
+explanation: Two dtypes meet.
+references: []
+"""
 SCOPE = """\
 schema: 1
 groups:
@@ -74,9 +87,9 @@ ERROR = "RuntimeError: frob expects Float and has Half\n"
 
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
-    """A base of three entries over the shipped taxonomy."""
+    """A base of four entries over the shipped taxonomy."""
     root = tmp_path_factory.mktemp("kb")
-    for name, text in {"torch/frob": FAMILY, "acme/frob-model": SPECIAL, "acme/green-image": SYMPTOM, "out-of-scope": SCOPE}.items():
+    for name, text in {"torch/frob": FAMILY, "acme/frob-model": SPECIAL, "acme/green-image": SYMPTOM, "torch/frob-told": TOLD, "out-of-scope": SCOPE}.items():
         path = root / f"{name}.yaml"
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
@@ -217,3 +230,14 @@ def test_an_upgrade_that_is_there_does_not_fit(base: KnowledgeBase) -> None:
     special = answer(f'from_pretrained("acme/acme-large")\n{ERROR}', base, have={"acme": "1.4rc1"}).first
     assert special is not None
     assert all(fix.fits is not False or "1.4" in fix.why for fix in special.fixes if fix.kind == "upgrade")
+
+
+def test_a_fallback_answers_where_no_message_is_known(base: KnowledgeBase) -> None:
+    """Its phrases stand in for a message that nobody pasted."""
+    assert first("frob breaks: one dtype is half, the other float", base) == ("torch/frob-told", "dtype-mismatch/cast-in-forward")
+
+
+@pytest.mark.parametrize("text", [ERROR, f"frob breaks: one dtype is half, the other float, namely {ERROR.removeprefix('RuntimeError: ')}"])
+def test_a_fallback_is_silent_where_a_template_fits(text: str, base: KnowledgeBase) -> None:
+    """In a failure's message as well as in a loose line."""
+    assert {one.issue for one in answer(text, base).diagnoses} == {"torch/frob"}

@@ -240,6 +240,8 @@ class Entry(Struct, frozen=True):
     examples: Examples = Examples()
     claims: tuple[Claim, ...] = ()
     zh: Chinese | None = None
+    #: it answers only what no message template of another entry recognises
+    fallback: bool = False
 
 
 class Bilingual(Struct, frozen=True):

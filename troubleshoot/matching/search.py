@@ -28,6 +28,8 @@ _MOST_HITS = 12
 _MOST_WINDOWS = 60
 #: A terminal's width breaks a paste, not a log of this length.
 _LONGEST_JOINED = 200_000
+#: Punctuation of full width, as a retyped message has it, and what torch prints.
+_FULL_WIDTH = str.maketrans("（），：；＝！", "(),:;=!")
 #: Lines longer than this carry data.
 _LONGEST_LINE = 20_000
 
@@ -63,8 +65,9 @@ class SearchText:
                     text = f"{text} {message}"
         self.parts = parts
         self.numbers = numbers
-        self.original = text
-        self.lowered = _lower(text)
+        # Chinese and Japanese keyboards type parentheses, colons and commas of full width; each is one character, so that offsets stay.
+        self.original = text if text.isascii() else text.translate(_FULL_WIDTH)
+        self.lowered = _lower(self.original)
 
     @lazy_attribute
     def starts(self) -> list[int]:
