@@ -18,9 +18,15 @@ from troubleshoot.lazy import lazy_attribute
 #: A sentence longer than this many characters is a dump of options or data, not prose.
 MAX_SENTENCE = 400
 
+#: A first line of at most so many characters may be a title, which goes with each of so many sentences below it.
+MAX_TITLE = 160
+MOST_UNDER_TITLE = 8
+
 _SENTENCE_END = re.compile(r"[.!?;](?=\s|$)|[。！？；\n]")
 _TOKEN = re.compile(r"[a-z0-9]+(?:[_'.+\-/][a-z0-9]+)*\+?")
 _PART = re.compile(r"[a-z0-9]+")
+#: Prose begins with a word, and not with a time, a path, a prompt or a frame.
+_SPOKEN = re.compile(r"(?!file \"|traceback|[\w.]*error:|warning|info|debug)[^\w/$>{|\\]*(?:[^\W\d_]|\d{0,4}[^\W\d_])", re.IGNORECASE)
 _PLAIN = re.compile(r"^[a-z0-9_'.+\-/*]+$")
 #: Han, kana and hangul: written without blanks, so that terms match as substrings
 CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
@@ -176,6 +182,29 @@ class Speech:
         self.words = self.vocabulary.words
         self._said: dict[str, Sentence | None] = {}
 
+    @lazy_attribute
+    def under_title(self) -> list[Sentence]:
+        """The first sentences after a title, each taken together with it: people name the dtype in the title, and below it what goes wrong."""
+        title = _title(self.sentences)
+        if title is None:
+            return []
+        below: list[Sentence] = []
+        silent = 0
+        for one in self.sentences[1 : MOST_UNDER_TITLE + 1]:
+            if one.line == silent or not _is_spoken(one):
+                silent = one.line
+            else:
+                below.append(Sentence(one.line, one.text, f"{title.lowered} {one.lowered}", title.words | one.words))
+        return below
+
+    def told(self, phrase: str) -> Sentence | None:
+        """Return the first sentence in which a phrase holds, by itself or together with the title."""
+        found = self.said(phrase)
+        if found is not None or not self.under_title:
+            return found
+        parsed = parse_phrase(phrase)
+        return next((one for one in self.under_title if parsed.holds(one)), None)
+
     def said(self, phrase: str) -> Sentence | None:
         """Return the first sentence in which a phrase holds."""
         if phrase not in self._said:
@@ -183,6 +212,19 @@ class Speech:
             possible = parsed.possible(self.vocabulary)
             self._said[phrase] = next((one for one in self.sentences if parsed.holds(one)), None) if possible else None
         return self._said[phrase]
+
+
+def _title(found: list[Sentence]) -> Sentence | None:
+    """Return the first line of a text if it is a single short sentence of prose."""
+    if len(found) < 2 or found[1].line == found[0].line:
+        return None
+    first = found[0]
+    return first if len(first.text) <= MAX_TITLE and _is_spoken(first) else None
+
+
+def _is_spoken(sentence: Sentence) -> bool:
+    """Tell prose from log lines, messages, code and the columns of a table."""
+    return _SPOKEN.match(sentence.lowered) is not None and "  " not in sentence.text and "\t" not in sentence.text
 
 
 #: Nobody said anything.
@@ -200,7 +242,7 @@ def tokens(lowered: str) -> set[str]:
 def sentences(lines: list[tuple[int, str]]) -> list[Sentence]:
     """Split numbered lines into sentences. A sentence does not run over the end of a line: logs and prose mix in reports."""
     found: list[Sentence] = []
-    for number, line in lines:
+    for number, line in _continued(lines):
         for part in _SENTENCE_END.split(line):
             text = part.strip()
             if len(text) < 2:
@@ -213,6 +255,22 @@ def sentences(lines: list[tuple[int, str]]) -> list[Sentence]:
                         found.append(_sentence(number, clause.strip(), clause.strip()))
                 continue
             found.append(_sentence(number, text, lowered))
+    return found
+
+
+def _continued(lines: list[tuple[int, str]]) -> list[tuple[int, str]]:
+    """Put a line that ends with a comma together with the next one: nothing but prose is broken there and goes on in lower case."""
+    found: list[tuple[int, str]] = []
+    open_ = False
+    for number, line in lines:
+        text = line.strip()
+        if not text:
+            continue
+        if open_ and (text[0].islower() or CJK.match(text)) and len(found[-1][1]) + len(text) < MAX_SENTENCE:
+            found[-1] = (found[-1][0], f"{found[-1][1]} {text}")
+        else:
+            found.append((number, text))
+        open_ = text.endswith((",", "，")) and bool(_SPOKEN.match(text))
     return found
 
 

@@ -134,7 +134,7 @@ class Search:
         for number in candidates:
             kind, phrase, _ = patterns[number]
             if kind == "p":
-                sentence = self.speech.said(phrase)
+                sentence = self.speech.told(phrase)
                 if sentence is not None:
                     self.hits.append(Hit(number, sentence.line, (), sentence.text))
 
