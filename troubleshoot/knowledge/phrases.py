@@ -198,10 +198,7 @@ class Speech:
         return below
 
     def told(self, phrase: str) -> Sentence | None:
-        """Return the first sentence in which a phrase holds, by itself or together with the title."""
-        found = self.said(phrase)
-        if found is not None or not self.under_title:
-            return found
+        """Return the first sentence in which a phrase holds together with the title."""
         parsed = parse_phrase(phrase)
         return next((one for one in self.under_title if parsed.holds(one)), None)
 
