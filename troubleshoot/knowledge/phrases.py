@@ -18,14 +18,20 @@ from troubleshoot.lazy import lazy_attribute
 #: A sentence longer than this many characters is a dump of options or data, not prose.
 MAX_SENTENCE = 400
 
+#: A first line of at most so many characters may be a title, which goes with each of so many sentences below it.
+MAX_TITLE = 160
+MOST_UNDER_TITLE = 8
+
 _SENTENCE_END = re.compile(r"[.!?;](?=\s|$)|[。！？；\n]")
 #: A shorter line was ended on purpose.
 _WRAPPED = 50
 #: The end of a line within a sentence, six words of prose before it at least, and how the next line goes on.
-_WRAPS = re.compile(r"(?:[\w'’\",.()/%-]+ ){5}[\w'’\"()/%-]*[\w)],?$")
+_WRAPS = re.compile(r"(?:[\w'’\",.()/%-]+ ){5}[\w'’\"()/%-]*[\w)]$")
 _GOES_ON = re.compile(r"[a-z][a-z'’-]*(?: |,|\.?$)")
 _TOKEN = re.compile(r"[a-z0-9]+(?:[_'.+\-/][a-z0-9]+)*\+?")
 _PART = re.compile(r"[a-z0-9]+")
+#: Prose begins with a word, and not with a time, a path, a prompt or a frame.
+_SPOKEN = re.compile(r"(?!file \"|traceback|[\w.]*error:|warning|info|debug)[^\w/$>{|\\]*(?:[^\W\d_]|\d{0,4}[^\W\d_])", re.IGNORECASE)
 _PLAIN = re.compile(r"^[a-z0-9_'.+\-/*]+$")
 #: Han, kana and hangul: written without blanks, so that terms match as substrings
 CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
@@ -181,6 +187,26 @@ class Speech:
         self.words = self.vocabulary.words
         self._said: dict[str, Sentence | None] = {}
 
+    @lazy_attribute
+    def under_title(self) -> list[Sentence]:
+        """The first sentences after a title, each taken together with it: people name the dtype in the title, and below it what goes wrong."""
+        title = _title(self.sentences)
+        if title is None:
+            return []
+        below: list[Sentence] = []
+        silent = 0
+        for one in self.sentences[1 : MOST_UNDER_TITLE + 1]:
+            if one.line == silent or not _is_spoken(one):
+                silent = one.line
+            else:
+                below.append(Sentence(one.line, one.text, f"{title.lowered} {one.lowered}", title.words | one.words))
+        return below
+
+    def told(self, phrase: str) -> Sentence | None:
+        """Return the first sentence in which a phrase holds together with the title."""
+        parsed = parse_phrase(phrase)
+        return next((one for one in self.under_title if parsed.holds(one)), None)
+
     def said(self, phrase: str) -> Sentence | None:
         """Return the first sentence in which a phrase holds."""
         if phrase not in self._said:
@@ -188,6 +214,19 @@ class Speech:
             possible = parsed.possible(self.vocabulary)
             self._said[phrase] = next((one for one in self.sentences if parsed.holds(one)), None) if possible else None
         return self._said[phrase]
+
+
+def _title(found: list[Sentence]) -> Sentence | None:
+    """Return the first line of a text if it is a single short sentence of prose."""
+    if len(found) < 2 or found[1].line == found[0].line:
+        return None
+    first = found[0]
+    return first if len(first.text) <= MAX_TITLE and _is_spoken(first) else None
+
+
+def _is_spoken(sentence: Sentence) -> bool:
+    """Tell prose from log lines, messages, code and the columns of a table."""
+    return _SPOKEN.match(sentence.lowered) is not None and "  " not in sentence.text and "\t" not in sentence.text
 
 
 #: Nobody said anything.
@@ -209,24 +248,40 @@ def sentences(lines: list[tuple[int, str]]) -> list[Sentence]:
     """
     found: list[Sentence] = []
     begun: tuple[int, str] | None = None
-    after = 0
+    before = ""
     for number, line in lines:
+        if not line.strip():
+            continue
         parts = _SENTENCE_END.split(line)
         first = number
         if begun is not None:
-            if number == after and _GOES_ON.match(line):
-                first, parts[0] = begun[0], f"{begun[1]} {parts[0]}"
+            if len(begun[1]) + len(parts[0]) < MAX_SENTENCE and _goes_on(before, line):
+                first, parts[0] = begun[0], f"{begun[1]} {parts[0].strip()}"
             else:
                 _add(found, *begun)
             begun = None
-        if len(line) >= _WRAPPED and _WRAPS.search(line[-_WRAPPED - 50 :]):
-            begun, after = (first if len(parts) == 1 else number, parts.pop()), number + 1
+        if _may_go_on(line):
+            begun, before = (first if len(parts) == 1 else number, parts.pop()), line
         for part in parts:
             _add(found, first, part)
             first = number
     if begun is not None:
         _add(found, *begun)
     return found
+
+
+def _may_go_on(line: str) -> bool:
+    """Tell whether a line stops in the middle of a sentence: after a comma, or as wide as lines of prose are wrapped."""
+    if line.endswith((",", "，")):
+        return _SPOKEN.match(line.strip()) is not None
+    return len(line) >= _WRAPPED and _WRAPS.search(line[-_WRAPPED - 50 :]) is not None
+
+
+def _goes_on(before: str, line: str) -> bool:
+    text = line.strip()
+    if before.endswith((",", "，")):
+        return text[0].islower() or CJK.match(text) is not None
+    return _GOES_ON.match(line) is not None
 
 
 def _add(found: list[Sentence], number: int, part: str) -> None:

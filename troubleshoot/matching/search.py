@@ -7,6 +7,7 @@ white space collapsed; where no template fits, a second runs over the text witho
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Callable
 
 import msgspec
 
@@ -134,12 +135,19 @@ class Search:
         #: patterns that a message only resembles
         self.recalled: list[tuple[Hit, bool]] = []
         self._recall()
-        for number in candidates:
-            kind, phrase, _ = patterns[number]
-            if kind == "p":
-                sentence = self.speech.said(phrase)
-                if sentence is not None:
-                    self.hits.append(Hit(number, sentence.line, (), sentence.text))
+        phrases = [number for number in candidates if patterns[number][0] == "p"]
+        if phrases:
+            self._listen(phrases, self.speech.said)
+            if not self.hits and not self.recalled:
+                # Nothing is said in one sentence: then what the title says goes with the sentences below it.
+                self._listen(phrases, self.speech.told)
+
+    def _listen(self, phrases: list[int], hear: Callable[[str], Sentence | None]) -> None:
+        """Note the phrases that are heard in a sentence."""
+        for number in phrases:
+            sentence = hear(self.base.index.patterns[number][1])
+            if sentence is not None:
+                self.hits.append(Hit(number, sentence.line, (), sentence.text))
 
     def _recall(self) -> None:
         """Look for resembling templates where the first failure's message fits none and its class does not put it out of scope."""
