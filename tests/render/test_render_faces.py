@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 
 import pytest
 import render_samples as samples
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from troubleshoot.errors import InputError
@@ -192,13 +192,16 @@ def test_a_fence_holds_whatever_it_quotes(text: str) -> None:
     assert all(first not in line for line in body)
 
 
-@given(st.text(max_size=200))
-@settings(max_examples=200)
+@given(st.text(max_size=200) | st.text("0123456789.)-+=#*_~<>[]|! x", max_size=12))
+@example("0) 0")
+@example("## 1")
+@settings(max_examples=400)
 def test_escaped_prose_renders_as_itself(text: str) -> None:
     """What Markdown makes of the escaped text is the text (white space and controls aside)."""
     markdown_it = pytest.importorskip("markdown_it")
     text = " ".join("".join(char for char in text if char.isprintable() and char != "`").split())
-    html = markdown_it.MarkdownIt("commonmark").enable("strikethrough").render("x " + escape(text))
-    parsed = page(html)
-    assert "".join(parsed.text.split()) == "".join(("x " + text).split())
-    assert {tag for tag, _ in parsed.tags} <= {"p"}
+    for before in ("x ", "", "x\n"):
+        html = markdown_it.MarkdownIt("commonmark").enable("strikethrough").render(escape(before + text))
+        parsed = page(html)
+        assert "".join(parsed.text.split()) == "".join((before + text).split())
+        assert {tag for tag, _ in parsed.tags} <= {"p"}

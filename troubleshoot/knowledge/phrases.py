@@ -251,6 +251,8 @@ def sentences(lines: list[tuple[int, str]]) -> list[Sentence]:
     before = ""
     for number, line in lines:
         if not line.strip():
+            if not before.endswith((",", "，")):
+                before = ""
             continue
         parts = _SENTENCE_END.split(line)
         first = number
@@ -281,7 +283,7 @@ def _goes_on(before: str, line: str) -> bool:
     text = line.strip()
     if before.endswith((",", "，")):
         return text[0].islower() or CJK.match(text) is not None
-    return _GOES_ON.match(line) is not None
+    return bool(before) and _GOES_ON.match(line) is not None
 
 
 def _add(found: list[Sentence], number: int, part: str) -> None:

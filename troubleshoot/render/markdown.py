@@ -101,6 +101,8 @@ def _plain(text: str) -> str:
 def _escape_words(text: str) -> str:
     text = re.sub(r"&(?=#?\w+;)", "&amp;", text)
     text = _SPECIAL.sub(r"\\\1", text)
-    text = re.sub(r"(?m)^(\s*)([-+#]|\d+[.)])(?=\s)", r"\1\\\2", text)
+    # At the start of a line: a list, a heading, the underline of one. A number is no list once its full stop is escaped.
+    text = re.sub(r"(?m)^(\s*\d+)([.)])(?=\s|$)", r"\1\\\2", text)
+    text = re.sub(r"(?m)^(\s*)([-+](?=\s|$)|-(?=[-\s]*$)|=(?==*\s*$)|#(?=#*(?:\s|$)))", r"\1\\\2", text)
     # "@name" and "#12" would notify people and link issues: an empty comment keeps the letters and breaks the mention.
     return re.sub(r"([@#])(?=\w)", r"\1<!-- -->", text)
