@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from collections.abc import Iterator
@@ -14,8 +15,8 @@ import pytest
 with suppress(ImportError):
     from hypothesis import settings
 
-    # No deadline: how long an example takes says how busy the machine is.
-    settings.register_profile("untimed", deadline=None)
+    # No deadline: how long an example takes says how busy the machine is. In CI the same commit gets the same examples, elsewhere new ones.
+    settings.register_profile("untimed", deadline=None, derandomize="CI" in os.environ)
     settings.load_profile("untimed")
 
 sys.path.insert(0, str(Path(__file__).parent))

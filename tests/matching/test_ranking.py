@@ -89,7 +89,9 @@ ERROR = "RuntimeError: frob expects Float and has Half\n"
 def base(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
     """A base of four entries over the shipped taxonomy."""
     root = tmp_path_factory.mktemp("kb")
-    for name, text in {"torch/frob": FAMILY, "acme/frob-model": SPECIAL, "acme/green-image": SYMPTOM, "torch/frob-told": TOLD, "out-of-scope": SCOPE}.items():
+    entries = {"torch/frob": FAMILY, "acme/frob-model": SPECIAL, "acme/green-image": SYMPTOM, "torch/frob-told": TOLD}
+    entries["out-of-scope"] = SCOPE
+    for name, text in entries.items():
         path = root / f"{name}.yaml"
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")

@@ -189,7 +189,7 @@ class Speech:
 
     @lazy_attribute
     def under_title(self) -> list[Sentence]:
-        """The first sentences after a title, each taken together with it: people name the dtype in the title, and below it what goes wrong."""
+        """The first sentences after a title, each taken together with it: people name the dtype there, and below it what goes wrong."""
         title = _title(self.sentences)
         if title is None:
             return []
