@@ -56,6 +56,20 @@ signature: {symptoms: ["image|picture green", "图片 变绿"]}
 explanation: Overflow.
 references: []
 """
+PLUGIN = """\
+schema: 1
+id: acme/frob-plugin
+title: Acme's plug-in frobs in float32
+status: stable
+kind: issue
+cause: dtype-mismatch/adapter-vs-base
+refines: [torch/frob]
+impact: error
+signature: {message: [{template: "frob expects {expected:dtype} and has {found:dtype}"}]}
+evidence: {required: [{text: "acme_plugin|acme_plug_in"}], supporting: [{text: "plugin|extension"}]}
+explanation: It stays.
+references: []
+"""
 TOLD = """\
 schema: 1
 id: torch/frob-told
@@ -87,11 +101,16 @@ ERROR = "RuntimeError: frob expects Float and has Half\n"
 
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
-    """A base of four entries over the shipped taxonomy."""
+    """A base of a few entries over the shipped taxonomy."""
     root = tmp_path_factory.mktemp("kb")
-    entries = {"torch/frob": FAMILY, "acme/frob-model": SPECIAL, "acme/green-image": SYMPTOM, "torch/frob-told": TOLD}
-    entries["out-of-scope"] = SCOPE
-    for name, text in entries.items():
+    entries = {
+        "torch/frob": FAMILY,
+        "torch/frob-told": TOLD,
+        "acme/frob-model": SPECIAL,
+        "acme/frob-plugin": PLUGIN,
+        "acme/green-image": SYMPTOM,
+    }
+    for name, text in {**entries, "out-of-scope": SCOPE}.items():
         path = root / f"{name}.yaml"
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
@@ -242,4 +261,34 @@ def test_a_fallback_answers_where_no_message_is_known(base: KnowledgeBase) -> No
 @pytest.mark.parametrize("text", [ERROR, f"frob breaks: one dtype is half, the other float, namely {ERROR.removeprefix('RuntimeError: ')}"])
 def test_a_fallback_is_silent_where_a_template_fits(text: str, base: KnowledgeBase) -> None:
     """In a failure's message as well as in a loose line."""
-    assert {one.issue for one in answer(text, base).diagnoses} == {"torch/frob"}
+    issues = [one.issue for one in answer(text, base).diagnoses]
+    assert issues[0] == "torch/frob"
+    assert "torch/frob-told" not in issues
+
+
+def test_what_is_demanded_leads_only_where_it_holds(base: KnowledgeBase) -> None:
+    """A supporting word does not make up for a fact that nobody stated."""
+    assert first(f"I use an extension.\n{ERROR}", base) == ("torch/frob", "dtype-mismatch/input-vs-weight")
+    assert first(f"I use the acme_plugin extension.\n{ERROR}", base) == ("acme/frob-plugin", "dtype-mismatch/adapter-vs-base")
+
+
+def test_a_message_retyped_with_punctuation_of_full_width(base: KnowledgeBase) -> None:
+    """As Chinese keyboards type it; the facts are read all the same."""
+    diagnosis = diagnose("RuntimeError：Input type （BFloat16） and bias type （Half） should be the same", environment="report")
+    assert diagnosis.first is not None
+    assert diagnosis.first.issue == "torch/conv-input-weight-dtype"
+
+
+def test_of_two_wordings_in_one_line_the_one_that_catches_more(tmp_path: Path) -> None:
+    """A short template must not hide what a longer one reads."""
+    path = tmp_path / "torch" / "frob.yaml"
+    path.parent.mkdir()
+    short = FAMILY.replace("signature: {message: [", 'signature: {message: [{template: "frob expects"}, ')
+    path.write_text(
+        short.replace("needs: [{fact: dtype.found, is: float64}]", "likelier: [{fact: dtype.found, is: float64, times: 99}]"),
+        encoding="utf-8",
+    )
+    (tmp_path / "causes.yaml").write_bytes((Path(__file__).parents[2] / "kb" / "causes.yaml").read_bytes())
+    found = answer(ERROR.replace("Half", "Double"), load_kb([tmp_path], shipped=False)).first
+    assert found is not None
+    assert found.cause == "dtype-mismatch/double"
