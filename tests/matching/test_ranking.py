@@ -272,11 +272,14 @@ def test_what_is_demanded_leads_only_where_it_holds(base: KnowledgeBase) -> None
     assert first(f"I use the acme_plugin extension.\n{ERROR}", base) == ("acme/frob-plugin", "dtype-mismatch/adapter-vs-base")
 
 
-def test_a_message_retyped_with_punctuation_of_full_width(base: KnowledgeBase) -> None:
+def test_a_message_retyped_with_punctuation_of_full_width() -> None:
     """As Chinese keyboards type it; the facts are read all the same."""
-    diagnosis = diagnose("RuntimeError：Input type （BFloat16） and bias type （Half） should be the same", environment="report")
-    assert diagnosis.first is not None
-    assert diagnosis.first.issue == "torch/conv-input-weight-dtype"
+    shipped = diagnose(
+        "RuntimeError: Input type （torch.cuda.FloatTensor） and weight type （torch.cuda.DoubleTensor） should be the same",
+        environment="report",
+    )
+    assert shipped.first is not None
+    assert (shipped.first.issue, shipped.first.cause) == ("torch/conv-input-weight-dtype", "dtype-mismatch/double")
 
 
 def test_of_two_wordings_in_one_line_the_one_that_catches_more(tmp_path: Path) -> None:
