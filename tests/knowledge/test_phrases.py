@@ -61,15 +61,16 @@ def test_a_title_goes_with_the_sentences_below_it() -> None:
     "text",
     [
         "FP16 training. It gives inf.\nThat is all.",
-        "fp16\nclass  images  precision\nbus  inf  0.2",
-        "fp16 training\nRuntimeError: the loss is inf",
-        "2024-01-01 10:00:00 fp16 training\nthe value is inf",
-        "Training\nWith fp16.\nIt gives inf.",
-        "fp16 " + "and more " * 30 + "\nIt gives inf.",
+        "fp16\n\nclass  images  precision\nbus  inf  0.2",
+        "fp16 training\n\nRuntimeError: the loss is inf",
+        "2024-01-01 10:00:00 fp16 training\n\nthe value is inf",
+        "Training\n\nWith fp16.\nIt gives inf.",
+        "Add an fp16 switch\nFix inf in softmax\nUpdate the docs",
+        "fp16 " + "and more " * 30 + "\n\nIt gives inf.",
     ],
 )
 def test_what_is_no_title_or_no_sentence_below_it(text: str) -> None:
-    """Several sentences in the first line, tables, messages, log lines, two sentences below the title, a first line that is too long."""
+    """Several sentences in the first line, tables, messages, log lines, lists, two sentences below the title, a first line that is too long."""
     assert not told("fp16 inf", text)
 
 
