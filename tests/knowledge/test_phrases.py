@@ -70,7 +70,7 @@ def test_a_title_goes_with_the_sentences_below_it() -> None:
     ],
 )
 def test_what_is_no_title_or_no_sentence_below_it(text: str) -> None:
-    """Several sentences in the first line, tables, messages, log lines, lists, two sentences below the title, a first line that is too long."""
+    """Sentences in the first line, tables, messages, log lines, lists, two sentences below a title, a first line that is too long."""
     assert not told("fp16 inf", text)
 
 
