@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from troubleshoot.knowledge.phrases import parse_phrase, phrase_keys, sentences, tokens
+from troubleshoot.knowledge.phrases import Speech, parse_phrase, phrase_keys, sentences, tokens
 
 
 def holds(phrase: str, text: str) -> bool:
@@ -44,6 +44,43 @@ def test_phrases_that_hold(phrase: str, text: str) -> None:
 def test_phrases_that_do_not_hold(phrase: str, text: str) -> None:
     """Words from different sentences or inside other words do not add up."""
     assert not holds(phrase, text)
+
+
+def told(phrase: str, text: str) -> bool:
+    """Tell whether a phrase holds in a sentence together with the title."""
+    return Speech(sentences(list(enumerate(text.splitlines(), 1)))).told(phrase) is not None
+
+
+def test_a_title_goes_with_the_sentences_below_it() -> None:
+    """The dtype is in the title, what goes wrong below it."""
+    assert told("fp16 -inf|inf|nan", "FP16 training\n\nI use the script as it is. The model gives inf.")
+    assert told("fp16 精度", "关于 fp16 的问题\n训练后精度很差")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "FP16 training. It gives inf.\nThat is all.",
+        "fp16\n\nclass  images  precision\nbus  inf  0.2",
+        "fp16 training\n\nRuntimeError: the loss is inf",
+        "2024-01-01 10:00:00 fp16 training\n\nthe value is inf",
+        "Training\n\nWith fp16.\nIt gives inf.",
+        "Add an fp16 switch\nFix inf in softmax\nUpdate the docs",
+        "fp16 " + "and more " * 30 + "\n\nIt gives inf.",
+    ],
+)
+def test_what_is_no_title_or_no_sentence_below_it(text: str) -> None:
+    """Sentences in the first line, tables, messages, log lines, lists, two sentences below a title, a first line that is too long."""
+    assert not told("fp16 inf", text)
+
+
+def test_a_line_that_ends_with_a_comma_goes_on() -> None:
+    """Prose that was broken goes on in lower case; lists and logs do not."""
+    assert holds("fp16 nan", "I train in fp16,\n\nbut the loss is nan")
+    assert holds("fp16 全黑", "用 fp16 的时候，\n图片全黑")
+    assert not holds("fp16 nan", "I train in fp16\nbut the loss is nan")
+    assert not holds("fp16 nan", "dtype: fp16,\nNaN count: 0")
+    assert not holds("fp16 nan", "fp16=True,\n0 nan")
 
 
 def test_long_lines_count_by_clause() -> None:

@@ -246,6 +246,15 @@ def test_emulated_bfloat16_comes_last_with_a_warning(base: KnowledgeBase) -> Non
     assert a100.fixes[1].warning is None
 
 
+def test_who_has_run_bfloat16_can_use_it(base: KnowledgeBase) -> None:
+    """Without a GPU's name it is undecided, unless the report says that it works."""
+    silent, told = (answer(FRAMES + ERROR + more, base, have={"acme": "1.3"}).first for more in ("", "\nIn bf16 it works."))
+    assert silent is not None
+    assert told is not None
+    assert [fix.fits for fix in silent.fixes if fix.id == "bf"] == [None]
+    assert [(fix.fits, fix.why) for fix in told.fixes if fix.id == "bf"] == [(True, "the report says so: In bf16 it works")]
+
+
 def test_an_upgrade_that_is_there_does_not_fit(base: KnowledgeBase) -> None:
     """The reason names the installed version."""
     special = answer(f'from_pretrained("acme/acme-large")\n{ERROR}', base, have={"acme": "1.4rc1"}).first

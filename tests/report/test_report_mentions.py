@@ -140,6 +140,33 @@ def test_accelerators_are_recognised(name: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("fp16 training gives NaN on a 3090", "3090"),
+        ("fine on my 4090, not on my 2080ti", "4090"),
+        ("8*4090, deepspeed", "4090"),
+        ("8xA100 and fp16", "A100"),
+        ("在V100上训练 loss 为 nan", "V100"),
+        ("我在4090上微调", "4090"),
+        ("显卡是3090，fp16 训练", "3090"),
+        ("4张A100", "A100"),
+    ],
+)
+def test_a_card_is_named_in_passing(text: str, name: str) -> None:
+    """By its number after a preposition, with how many there are, and between Chinese characters."""
+    assert name in [value for _, value in said(text, "gpu")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["stopped on 3090 images", "在3090步之后", "on step 4090", "2 x 1080p frames", "train/3090.png", "loss 1.3090", "to 2080*1080"],
+)
+def test_other_numbers_are_no_cards(text: str) -> None:
+    """A number that could be a card's needs the words around it."""
+    assert said(text, "gpu") == []
+
+
+@pytest.mark.parametrize(
     "text", ["File T4.py", "a step of 3090 items", "layer m1.weight", "P4ssword", "v100.py", "ids 1080, 2080", "model_t4", "L4-norm.x/y"]
 )
 def test_other_words_are_no_accelerators(text: str) -> None:

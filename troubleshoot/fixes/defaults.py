@@ -26,6 +26,9 @@ FITS = Fit(True)
 
 _STATES_ZH = {"native": "原生支持", "slow": "支持但很慢", "emulated": "由软件模拟", "none": "不支持"}
 
+#: Who has run it has a GPU that can.
+_RUNS_BFLOAT16 = "bf16|bfloat16 works|fine|ok|okay|normal|normally|correctly|solves|solved|正常|没问题|没有问题|没有这个问题"
+
 #: kind of fix -> the support fact that it needs
 _NEEDS = {"use-bf16": "bfloat16", "use-fp16": "float16"}
 
@@ -40,6 +43,9 @@ def default_fit(kind: str, context: Context) -> Fit:
         if dtype == "float16":
             # Every CUDA GPU since Maxwell computes in float16 somehow; only a known bad device speaks against it.
             return FITS
+        runs = context.speech.said(_RUNS_BFLOAT16)
+        if runs is not None:
+            return Fit(True, f"the report says so: {runs.text[:120]}", why_zh=f"报告里说：{runs.text[:120]}")
         why_zh = "要看 GPU 是否原生支持 bfloat16（NVIDIA Ampere 或更新）"
         return Fit(None, "if the GPU has native bfloat16 (NVIDIA Ampere or newer)", "gpu", why_zh=why_zh)
     state, text = support[0].value, support[0].text

@@ -21,6 +21,8 @@ MAX_SENTENCE = 400
 #: A first line of at most so many characters may be a title, which goes with each of so many sentences below it.
 MAX_TITLE = 160
 MOST_UNDER_TITLE = 8
+#: Directly below a title stands prose, and not another line of a list.
+_LONG = 60
 
 _SENTENCE_END = re.compile(r"[.!?;](?=\s|$)|[。！？；\n]")
 #: A shorter line was ended on purpose.
@@ -217,11 +219,12 @@ class Speech:
 
 
 def _title(found: list[Sentence]) -> Sentence | None:
-    """Return the first line of a text if it is a single short sentence of prose."""
+    """Return the first line of a text if it is a single short sentence of prose, and no entry of a list."""
     if len(found) < 2 or found[1].line == found[0].line:
         return None
-    first = found[0]
-    return first if len(first.text) <= MAX_TITLE and _is_spoken(first) else None
+    first, second = found[0], found[1]
+    apart = second.line > first.line + 1 or first.text.startswith("#") or len(second.text) >= _LONG or CJK.search(second.text) is not None
+    return first if apart and len(first.text) <= MAX_TITLE and _is_spoken(first) else None
 
 
 def _is_spoken(sentence: Sentence) -> bool:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 
 from troubleshoot.dtypes import parse_device, parse_dtype
-from troubleshoot.report.mentions import Found, compiled
+from troubleshoot.report.mentions import CARD_NUMBER, Found, compiled
 
 _SUFFIX = r"(?:[ -](?:SXM\d?|PCI[eE]|NVL|\d{2,3} ?GB?|HGX)){0,3}"
 #: (words that must occur, pattern of the accelerator's name).
@@ -24,7 +24,7 @@ _GPUS: tuple[tuple[frozenset[str], str], ...] = (
         ),
         r"(?:nvidia[ -]{1,2})?(?:tesla[ -]{1,2})?(?:t4|p(?:4|40|100)|k[48]0|m[46]0|v100s?|a(?:2|10g?|16|30|40|100|800)"
         r"|[hb](?:20|100|200|300|800)"
-        rf"|g[hb](?:10|200|300)|l(?:4|20|40s?)){_SUFFIX}(?![\w%])(?!\.\w)",
+        rf"|g[hb](?:10|200|300)|l(?:4|20|40s?)){_SUFFIX}(?![A-Za-z0-9_%])(?!\.\w)",
     ),
     (frozenset(("tesla",)), r"(?:nvidia[ -]{1,2})?tesla[ -]{1,2}[a-z]\d{1,3}\w?" + _SUFFIX),
     (frozenset(("quadro", "titan")), r"(?:nvidia[ -]{1,2})?(?:quadro[ -](?:rtx[ -])?[a-z]{0,2}\d{3,4}|titan[ -](?:xp?|v|rtx))"),
@@ -68,6 +68,13 @@ _BARE = (
     r"(?:[ -]?(?:ti|super)(?:[ -]super)?|(?= gpus?\b| card| laptop|显卡|卡)))(?!\w)"
 )
 _BARE_WORDS = frozenset(("ti", "super", "gpu", "gpus", "card", "laptop"))
+#: ... or the way in which people speak of a card: "on a 3090", "8*4090", "在4090上", "显卡是3090".
+_SPOKEN = (
+    r"(?:(?<![a-z0-9_])(?:on|my|our) (?:an? |my |the |single |one |two |\d ?[x×*]? ?)?|(?<![\w.])\d{1,2} ?[x×*] ?|[在用是的张块卡]\s?)"
+    r"((?:10[5-8]0|16[56]0|20[678]0|30[5-9]0|40[6-9]0|50[6-9]0)(?:[ -]?ti)?)"
+    r"(?=[ \t]*(?:$|\n|[,.;:!?()，。、；：（）/]|(?:and|or|with|but|it|to|for|vs|is|in|using|without)\b"
+    r"|\d+ ?g|(?![步个张条次轮行篇帧例])[\u4e00-\u9fff]))"
+)
 
 _NOT_ORGS = frozenset(
     "site-packages dist-packages torch nn and or input output train test he src tests usr home lib docs pull issues blob tree "
@@ -165,11 +172,14 @@ def gpus(found: Found) -> None:
     for trigger, pattern in _GPUS:
         if words.isdisjoint(trigger):
             continue
-        for match in compiled(rf"(?<![\w./-])(?:{pattern})").finditer(text):
+        for match in compiled(rf"(?:(?<![A-Za-z0-9_./-])|(?<=\d[x×*]))(?:{pattern})").finditer(text):
             found.add("gpu", "gpu", match[0].strip(" -"), match.start())
     if not words.isdisjoint(_BARE_WORDS) or "卡" in text:
         for match in compiled(_BARE).finditer(text):
             found.add("gpu", "gpu", match[1].strip(), match.start())
+    if CARD_NUMBER.search(text):
+        for match in compiled(_SPOKEN).finditer(text):
+            found.add("gpu", "gpu", match[1].strip(), match.start(1))
     if "major=" in text:
         for match in compiled(r"major=(\d{1,2}),\s?minor=(\d)").finditer(text):
             found.add("capability", "capability", f"{match[1]}.{match[2]}", match.start())

@@ -29,6 +29,8 @@ _LINE_LIMIT = 2000
 
 _WORD = re.compile(r"[a-z]+[0-9]*")
 _VERSION = re.compile(r"\d\.\d")
+#: What people call a card by.
+CARD_NUMBER = re.compile(r"(?:10[5-8]|16[56]|20[678]|30[5-9]|40[6-9]|50[6-9])0")
 
 
 class Found:
@@ -40,6 +42,8 @@ class Found:
         self.words = set(_WORD.findall(low))
         # "rtx2080" and "qwen2" count as their names too.
         self.words.update([word.rstrip("0123456789") for word in self.words])
+        # ... and "8xA100" as the card's.
+        self.words.update([word[1:] for word in self.words if word[0] == "x"])
         self._starts = starts
         self._numbers = numbers
         self._told = told
@@ -129,7 +133,7 @@ def _run(found: Found) -> None:
         presence(found)
     if not words.isdisjoint(DTYPE_WORDS):
         options.dtypes(found)
-    if not words.isdisjoint(GPU_WORDS):
+    if not words.isdisjoint(GPU_WORDS) or CARD_NUMBER.search(found.text):
         from troubleshoot.report.mention_models import gpus
 
         gpus(found)
