@@ -31,12 +31,13 @@ OPEN_FAMILY = 0.79
 OPEN_SHARE = 0.12
 
 #: Log-odds of an entry by where its pattern was found.
-_WHERE = {"message": 1.9, "cut": 0.6, "similar": -0.6, "traceback": 1.2, "loose": 1.1, "symptom": 0.4}
+_WHERE = {"message": 1.9, "cut": 0.6, "similar": -0.6, "traceback": 1.2, "loose": 1.1, "said": 1.0, "symptom": 0.4}
 _FRAMES, _NO_FRAMES = 1.0, -0.6
 _MODEL = 1.0
 _AFFECTED, _AFFECTED_UNKNOWN = 0.7, -0.2
 _REQUIRED, _REQUIRED_UNKNOWN = 0.5, -0.5
 _SUPPORTING = 0.4
+#: More than one phrase: they overlap, so that a third one adds nothing, and prose stays weaker than a message.
 _PHRASE = 0.6
 #: A special entry for which nothing of its own speaks.
 _NOTHING_OWN = -3.0
@@ -284,7 +285,7 @@ def _weights(one: Candidate, stands_back: bool, rivals: bool) -> list[tuple[str,
     """Return the log-odds of a candidate, each with what it is for."""
     weights = [(one.where, _WHERE[one.where])]
     if one.where == "symptom" and one.phrases > 1:
-        weights.append(("phrases", _PHRASE * min(2, one.phrases - 1)))
+        weights.append(("phrases", _PHRASE))
     if one.entry.signature.frames:
         weights.append(("frames", _FRAMES if one.frames.state else _NO_FRAMES))
     if one.model.state:

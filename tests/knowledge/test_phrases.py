@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from troubleshoot.knowledge.phrases import Speech, parse_phrase, phrase_keys, sentences, tokens
+from troubleshoot.knowledge.phrases import Speech, neighbours, parse_phrase, phrase_keys, sentences, tokens
+from troubleshoot.knowledge.word_classes import WORD_CLASSES
 
 
 def holds(phrase: str, text: str) -> bool:
@@ -126,3 +127,53 @@ def test_prose_that_is_wrapped_at_the_end_of_a_line_goes_on() -> None:
 def test_a_line_of_a_megabyte_is_not_searched_for_its_end() -> None:
     """Only its last words tell whether it goes on."""
     assert [one.line for one in sentences([(1, "ab " * 400_000), (2, "goes on here")])] == [2]
+
+
+@pytest.mark.parametrize(
+    ("phrase", "text"),
+    [
+        ("<fp16> <cpu> <not>", "Half precision models cannot run on a CPU"),
+        ("<fp16> <cpu> <not>", "cpu 不支持半精度"),
+        ("numpy <bf16>|half <fails>", "NumPy crashes on BFloat16"),
+        ("<mac> <fp64> <wrong>", "Float64 isn’t available on Apple silicon"),
+    ],
+)
+def test_word_classes_hold_every_spelling(phrase: str, text: str) -> None:
+    """A class stands for the words of both languages, alone or among alternatives."""
+    assert holds(phrase, text)
+
+
+@pytest.mark.parametrize("phrase", ["<fp16> <cpu> <not>", "<nonsense> cpu"])
+def test_word_classes_claim_no_more_than_their_words(phrase: str) -> None:
+    """Another dtype is not meant, and a class that does not exist holds nothing."""
+    assert not holds(phrase, "bfloat16 does not run on this cpu nonsense")
+
+
+@pytest.mark.parametrize(
+    ("text", "held"),
+    [
+        ("the mask stays on the cpu, x is on the gpu", True),
+        ("the mask is on the cpu but x is on the gpu", True),
+        ("the mask is on the cpu and x is on the gpu", False),
+        ("the mask stays there, but x is on the gpu", False),
+    ],
+)
+def test_some_of_the_further_terms_are_enough(text: str, held: bool) -> None:
+    """Those before ``+2`` must all be there, and two of those behind it."""
+    assert holds("<cpu> <gpu> +2 mask|masks stays|remains but|while", text) is held
+
+
+def test_words_of_a_class_are_words_of_phrases() -> None:
+    """Every word of a class is found in a sentence that says it."""
+    for words in WORD_CLASSES.values():
+        for word in words.split("|"):
+            assert holds(f"{word} here", f"it says {word.replace('_', ' ')} here"), word
+
+
+def test_neighbouring_sentences_tell_one_thing() -> None:
+    """The tensor is named in one sentence and what it does in the next; two settings of a log are not joined."""
+    told = "The states are plain attributes and not buffers. They do not follow model.to(device)."
+    joined = neighbours(sentences([(1, told)]))
+    assert [parse_phrase("buffers <not> follow device").holds(one) for one in joined] == [True]
+    assert neighbours(sentences([(1, "dtype: bfloat16"), (2, "device: cpu")])) == []
+    assert neighbours(sentences([(1, "| dtype | not set |"), (2, "| device | cpu |")])) == []

@@ -193,6 +193,19 @@ def test_a_request_for_a_feature_is_no_symptom(base: KnowledgeBase, text: str) -
     assert first(f"{text}\n{ERROR}", base)[0] == "torch/frob"
 
 
+def test_a_symptom_is_told_in_two_sentences(base: KnowledgeBase) -> None:
+    """What it is stands in the first, what goes wrong in the second; two lines of a log tell nothing together."""
+    assert first("I upscale a picture with it.\nWith fp16 it turns green, why?", base) == ("acme/green-image", "numerics/nan-image")
+    assert first("saving picture 4\nled: green", base) is None
+
+
+def test_a_phrase_in_a_message_gives_way_to_a_template(base: KnowledgeBase) -> None:
+    """Words that happen to stand in the message say less than the message."""
+    found = answer(f"{ERROR.rstrip()}: the picture is green\n", base)
+    assert [one.issue for one in found.diagnoses][:1] == ["torch/frob"]
+    assert first("RuntimeError: the picture is green\n", base) == ("acme/green-image", "numerics/nan-image")
+
+
 def test_a_symptom_beside_another_failure_is_not_enough(base: KnowledgeBase) -> None:
     """The report has a failure of its own, which nobody knows, or which is out of scope."""
     assert answer("the picture is green\nValueError: quux is not a frobnicator", base).verdict == "unknown"

@@ -28,6 +28,7 @@ _WEIGHTS = {
     "similar": "the message resembles the pattern",
     "traceback": "pattern elsewhere in the traceback",
     "loose": "pattern outside the failures",
+    "said": "phrase in the message of the failure",
     "symptom": "phrase",
     "phrases": "further phrases",
     "frames": "its frames",

@@ -6,10 +6,15 @@ write must not be able to run code. Reading it needs neither YAML nor the compil
 
 from __future__ import annotations
 
+import zlib
+
 import msgspec
 
-#: Raised whenever the layout changes, so that an older cache is not read.
-FORMAT = 7
+from troubleshoot.knowledge.word_classes import WORD_CLASSES
+
+#: The first number is raised whenever the layout changes, so that an older cache is not read; phrases are filed under the words of their
+#: classes, so that other classes make another format as well.
+FORMAT = (7 << 32) + zlib.crc32("\n".join(WORD_CLASSES.values()).encode())
 
 #: Length of the pieces that index the templates for text without blanks.
 GRAM = 8

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 import msgspec
 
+from troubleshoot.knowledge.word_classes import WORD_CLASSES, expand
 from troubleshoot.lazy import lazy_attribute
 
 #: A sentence longer than this many characters is a dump of options or data, not prose.
@@ -30,7 +33,15 @@ _WRAPPED = 50
 #: The end of a line within a sentence, six words of prose before it at least, and how the next line goes on.
 _WRAPS = re.compile(r"(?:[\w'’\",.()/%-]+ ){5}[\w'’\"()/%-]*[\w)]$")
 _GOES_ON = re.compile(r"[a-z][a-z'’-]*(?: |,|\.?$)")
+#: Two sentences with none of these tell of nothing that goes wrong.
+_TROUBLE = WORD_CLASSES["wrong"] + (
+    "|but|although|though|however|instead|why|how|whereas|still|only|stays|remains|wrong|unexpected|issue|problem|help|fix"
+    "|为什么|怎么|如何|问题|还是|但是|却"
+)
+_TROUBLE_WORDS = frozenset(word for word in _TROUBLE.split("|") if word.isascii())
+_TROUBLE_PIECES = tuple(word for word in _TROUBLE.split("|") if not word.isascii())
 _TOKEN = re.compile(r"[a-z0-9]+(?:[_'.+\-/][a-z0-9]+)*\+?")
+_LEAST = re.compile(r"^\+[1-9]$")
 _PART = re.compile(r"[a-z0-9]+")
 #: Prose begins with a word, and not with a time, a path, a prompt or a frame.
 _SPOKEN = re.compile(r"(?!file \"|traceback|[\w.]*error:|warning|info|debug)[^\w/$>{|\\]*(?:[^\W\d_]|\d{0,4}[^\W\d_])", re.IGNORECASE)
@@ -104,21 +115,26 @@ class Vocabulary:
 
 @dataclass(frozen=True)
 class Phrase:
-    """A parsed phrase: all of its terms must hold in one sentence."""
+    """A parsed phrase: all of its terms must hold in one sentence, and ``least`` of the ``further`` ones."""
 
     text: str
     terms: tuple[Term, ...]
+    further: tuple[Term, ...] = ()
+    least: int = 0
 
     def holds(self, sentence: Sentence) -> bool:
-        """Tell whether every term occurs in the sentence."""
-        return all(term.holds(sentence) for term in self.terms)
+        """Tell whether every term, and enough of the further ones, occur in the sentence."""
+        return all(term.holds(sentence) for term in self.terms) and self._enough(lambda term: term.holds(sentence))
 
     def possible(self, vocabulary: Vocabulary) -> bool:
-        """Tell whether every term occurs somewhere in a text."""
-        for term in self.terms:  # noqa: SIM110  (a generator would cost as much as the look-up itself)
+        """Tell whether every term, and enough of the further ones, occur somewhere in a text."""
+        for term in self.terms:
             if not vocabulary.allows(term):
                 return False
-        return True
+        return self._enough(vocabulary.allows)
+
+    def _enough(self, holds: Callable[[Term], bool]) -> bool:
+        return not self.least or sum(map(holds, self.further)) >= self.least
 
 
 def _term(text: str) -> Term:
@@ -139,13 +155,26 @@ def _term(text: str) -> Term:
     )
 
 
+def terms_of(phrase: str) -> list[str]:
+    """Return the terms of a phrase, lowered, with the words of its classes."""
+    return expand(phrase.lower()).split()
+
+
 @lru_cache(maxsize=8192)
 def parse_phrase(text: str) -> Phrase:
-    """Parse a phrase: blanks separate terms, bars alternatives."""
-    terms = [_term(term) for term in text.lower().split()]
+    """Parse a phrase: blanks separate terms, bars alternatives, ``<fp16>`` is a class of words, of the terms behind ``+2`` two suffice."""
+    terms, further, least = _split(terms_of(text))
     # Whole words are looked up, the others searched for: the cheap terms decide first.
     terms.sort(key=lambda term: len(term.alternatives) - len(term.words) + len(term.pairs))
-    return Phrase(text, tuple(terms))
+    return Phrase(text, tuple(terms), tuple(further), least)
+
+
+def _split(terms: list[str]) -> tuple[list[Term], list[Term], int]:
+    """Split terms at ``+2``: of those behind it, two are enough."""
+    for position, term in enumerate(terms):
+        if _LEAST.match(term):
+            return [_term(one) for one in terms[:position]], [_term(one) for one in terms[position + 1 :]], int(term[1:])
+    return [_term(term) for term in terms], [], 0
 
 
 @lru_cache(maxsize=8192)
@@ -252,7 +281,9 @@ def sentences(lines: list[tuple[int, str]]) -> list[Sentence]:
     found: list[Sentence] = []
     begun: tuple[int, str] | None = None
     before = ""
-    for number, line in lines:
+    for number, written in lines:
+        # Phones and word processors write doesn’t with a typographic apostrophe.
+        line = written.replace("’", "'") if "’" in written else written
         if not line.strip():
             if not before.endswith((",", "，")):
                 before = ""
@@ -301,6 +332,19 @@ def _add(found: list[Sentence], number: int, part: str) -> None:
     for clause in re.split(r"[,，]", lowered):
         if 2 < len(clause) <= MAX_SENTENCE:
             found.append(_sentence(number, clause.strip(), clause.strip()))
+
+
+def neighbours(found: list[Sentence]) -> list[Sentence]:
+    """Join each sentence with the one after it where they tell of trouble: people name the tensor in one and what it does in the next."""
+    return [
+        Sentence(one.line, f"{one.text}. {other.text}", f"{one.lowered}. {other.lowered}", one.words | other.words)
+        for one, other in pairwise([sentence for sentence in found if "|" not in sentence.text])
+        if other.line - one.line <= 2 and len(one.text) + len(other.text) < MAX_SENTENCE and (_troubled(one) or _troubled(other))
+    ]
+
+
+def _troubled(sentence: Sentence) -> bool:
+    return not _TROUBLE_WORDS.isdisjoint(sentence.words) or any(piece in sentence.lowered for piece in _TROUBLE_PIECES)
 
 
 def _sentence(number: int, text: str, lowered: str) -> Sentence:

@@ -26,7 +26,8 @@ class Candidate(msgspec.Struct, frozen=True, dict=True, eq=False):
     """An entry held against one failure (None: against the whole report).
 
     ``where`` is "message" (in the failure's message), "traceback" (elsewhere in it), "loose" (a line outside failures),
-    "cut" (the failure's message is the pattern's beginning), "similar" (it resembles the pattern) or "symptom".
+    "cut" (the failure's message is the pattern's beginning), "similar" (it resembles the pattern), "symptom" (a phrase in prose) or
+    "said" (a phrase in the failure's message).
     ``literal`` is how much literal text its pattern has: the longer, the more the message alone says. The outcomes are those of the entry's
     parts; the conditions' ones are in the order of the entry, and empty for an entry that is refuted by its frames
     or releases, or that nothing identifies: an entry about a model or a place, of which neither is in the report.
@@ -196,8 +197,8 @@ def find_candidates(search: Search, facts: Facts, before: Matches | None = None,
     for hit in search.hits:
         kind, _, owners = base.index.patterns[hit.pattern]
         place, where = _place(hit.line, report.failures)
-        if kind == "p" and where != "message":
-            place, where = None, "symptom"
+        if kind == "p":
+            place, where = (place, "said") if where == "message" else (None, "symptom")
         for owner in owners:
             if owner.startswith(SCOPE_OWNER):
                 if place is not None and where == "message":
@@ -245,7 +246,7 @@ def _place(line: int, failures: tuple[Failure, ...]) -> tuple[int | None, str]:
     return None, "loose"
 
 
-_RANK = {"message": 0, "cut": 1, "similar": 2, "traceback": 3, "loose": 4, "symptom": 5}
+_RANK = {"message": 0, "cut": 1, "similar": 2, "traceback": 3, "loose": 4, "said": 5, "symptom": 6}
 
 
 def _hold(entry: Entry, place: int | None, hits: list[tuple[Hit, str]], facts: Facts, search: Search) -> Candidate:

@@ -13,7 +13,7 @@ import msgspec
 
 from troubleshoot.evidence import FailureFacts
 from troubleshoot.knowledge.base import KnowledgeBase
-from troubleshoot.knowledge.phrases import Sentence, Speech, sentences, tokens
+from troubleshoot.knowledge.phrases import Sentence, Speech, neighbours, sentences, tokens
 from troubleshoot.knowledge.schema import Entry
 from troubleshoot.knowledge.templates import Captured, Template, compile_template
 from troubleshoot.lazy import lazy_attribute
@@ -31,6 +31,8 @@ _MOST_WINDOWS = 60
 _LONGEST_JOINED = 200_000
 #: Punctuation of full width, as a retyped message has it, and what torch prints.
 _FULL_WIDTH = str.maketrans("（），：；＝！", "(),:;=!")
+#: Prose of more sentences than this is a log: its neighbouring lines do not belong together.
+_LONGEST_STORY = 40
 #: Lines longer than this carry data.
 _LONGEST_LINE = 20_000
 #: What a request for a feature says of itself. Its prose names dtypes and GPUs as a failure's does, and nothing has failed.
@@ -147,6 +149,9 @@ class Search:
             if not self.hits and not self.recalled:
                 # Nothing is said in one sentence: then what the title says goes with the sentences below it.
                 self._listen(phrases, self.speech.told)
+            if not self.hits and not self.recalled and not report.failures and len(self.speech.sentences) <= _LONGEST_STORY:
+                # ... and each of them with the one after it.
+                self._listen(phrases, Speech(neighbours(self.speech.sentences)).said)
 
     def _listen(self, phrases: list[int], hear: Callable[[str], Sentence | None]) -> None:
         """Note the phrases that are heard in a sentence."""
