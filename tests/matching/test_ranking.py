@@ -52,7 +52,7 @@ status: stable
 kind: issue
 cause: numerics/nan-image
 impact: wrong-result
-signature: {symptoms: ["image|picture green", "图片 变绿"]}
+signature: {symptoms: ["image|picture green", "图片 变绿", "<fp16> picture green|greenish"]}
 explanation: Overflow.
 references: []
 """
@@ -195,7 +195,8 @@ def test_a_request_for_a_feature_is_no_symptom(base: KnowledgeBase, text: str) -
 
 def test_a_symptom_is_told_in_two_sentences(base: KnowledgeBase) -> None:
     """What it is stands in the first, what goes wrong in the second; two lines of a log tell nothing together."""
-    assert first("I upscale a picture with it.\nWith fp16 it turns green, why?", base) == ("acme/green-image", "numerics/nan-image")
+    told = "It works well.\nI upscale a picture with it.\nWith fp16 it turns green, why?"
+    assert first(told, base) == ("acme/green-image", "numerics/nan-image")
     assert first("| picture | 4 |\n| led | green |", base) is None
 
 
