@@ -37,8 +37,8 @@ _MODEL = 1.0
 _AFFECTED, _AFFECTED_UNKNOWN = 0.7, -0.2
 _REQUIRED, _REQUIRED_UNKNOWN = 0.5, -0.5
 _SUPPORTING = 0.4
-#: More than one phrase: they overlap, so that a third one adds nothing, and prose stays weaker than a message.
-_PHRASE = 0.6
+#: A further phrase, two of them at most: prose stays weaker than a message.
+_PHRASE = 0.33
 #: A special entry for which nothing of its own speaks.
 _NOTHING_OWN = -3.0
 #: ... and no other entry is there to answer.
@@ -226,11 +226,12 @@ def _in_order(
     back = [_stands_back(one, most_literal) for one in group]
     rivals = not all(back)
     leading = [one for one, stands_back in zip(group, back, strict=True) if not stands_back] if rivals else group
-    ids = {one.entry.id for one in group}
+    # To refine an entry that only stands in for a message makes nothing special.
+    ids = {one.entry.id for one in group if not one.entry.fallback}
     ancestors = {one.entry.id: _ancestors(one.entry, base) & ids for one in leading}
     strengths = {one.entry.id: _probability(_log_odds(one, not rivals, rivals) + penalty) for one in leading}
     # An entry is overruled by a supported one that refines it.
-    overruled = {parent for one in leading if strengths[one.entry.id] >= LIKELY for parent in ancestors[one.entry.id]}
+    overruled = {parent for one in leading if strengths[one.entry.id] >= LIKELY for parent in _ancestors(one.entry, base)}
     leading = sorted(
         leading,
         key=lambda one: (
@@ -285,7 +286,7 @@ def _weights(one: Candidate, stands_back: bool, rivals: bool) -> list[tuple[str,
     """Return the log-odds of a candidate, each with what it is for."""
     weights = [(one.where, _WHERE[one.where])]
     if one.where == "symptom" and one.phrases > 1:
-        weights.append(("phrases", _PHRASE))
+        weights.append(("phrases", _PHRASE * min(2, one.phrases - 1)))
     if one.entry.signature.frames:
         weights.append(("frames", _FRAMES if one.frames.state else _NO_FRAMES))
     if one.model.state:

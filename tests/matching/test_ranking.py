@@ -52,7 +52,7 @@ status: stable
 kind: issue
 cause: numerics/nan-image
 impact: wrong-result
-signature: {symptoms: ["image|picture green", "图片 变绿"]}
+signature: {symptoms: ["image|picture green", "图片 变绿", "<fp16> picture green|greenish"]}
 explanation: Overflow.
 references: []
 """
@@ -83,6 +83,19 @@ signature: {symptoms: ["frob dtype|expects half|float"]}
 explanation: Two dtypes meet.
 references: []
 """
+TINT = """\
+schema: 1
+id: acme/tint
+title: The tint is wrong
+status: stable
+kind: issue
+cause: numerics/bf16-rounding
+refines: [torch/frob-told]
+impact: wrong-result
+signature: {symptoms: ["tint dtype|half"]}
+explanation: Rounding.
+references: []
+"""
 SCOPE = """\
 schema: 1
 groups:
@@ -109,6 +122,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
         "acme/frob-model": SPECIAL,
         "acme/frob-plugin": PLUGIN,
         "acme/green-image": SYMPTOM,
+        "acme/tint": TINT,
     }
     for name, text in {**entries, "out-of-scope": SCOPE}.items():
         path = root / f"{name}.yaml"
@@ -195,8 +209,9 @@ def test_a_request_for_a_feature_is_no_symptom(base: KnowledgeBase, text: str) -
 
 def test_a_symptom_is_told_in_two_sentences(base: KnowledgeBase) -> None:
     """What it is stands in the first, what goes wrong in the second; two lines of a log tell nothing together."""
-    assert first("I upscale a picture with it.\nWith fp16 it turns green, why?", base) == ("acme/green-image", "numerics/nan-image")
-    assert first("saving picture 4\nled: green", base) is None
+    told = "It works well.\nI upscale a picture with it.\nWith fp16 it turns green, why?"
+    assert first(told, base) == ("acme/green-image", "numerics/nan-image")
+    assert first("| picture | 4 |\n| led | green |", base) is None
 
 
 def test_a_phrase_in_a_message_gives_way_to_a_template(base: KnowledgeBase) -> None:
@@ -287,6 +302,12 @@ def test_an_upgrade_that_is_there_does_not_fit(base: KnowledgeBase) -> None:
 def test_a_fallback_answers_where_no_message_is_known(base: KnowledgeBase) -> None:
     """Its phrases stand in for a message that nobody pasted."""
     assert first("frob breaks: one dtype is half, the other float", base) == ("torch/frob-told", "dtype-mismatch/cast-in-forward")
+
+
+def test_to_refine_a_fallback_makes_nothing_special(base: KnowledgeBase) -> None:
+    """What more of the prose speaks for comes first."""
+    told = "The picture is green with fp16.\nfrob breaks on its tint: one dtype is half, the other float"
+    assert [one.issue for one in answer(told, base).diagnoses][:2] == ["acme/green-image", "acme/tint"]
 
 
 @pytest.mark.parametrize("text", [ERROR, f"frob breaks: one dtype is half, the other float, namely {ERROR.removeprefix('RuntimeError: ')}"])

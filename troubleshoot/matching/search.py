@@ -150,8 +150,9 @@ class Search:
                 # Nothing is said in one sentence: then what the title says goes with the sentences below it.
                 self._listen(phrases, self.speech.told)
             if not self.hits and not self.recalled and not report.failures and len(self.speech.sentences) <= _LONGEST_STORY:
-                # ... and each of them with the one after it.
-                self._listen(phrases, Speech(neighbours(self.speech.sentences)).said)
+                # ... and each of them with the one after it, for phrases that were written for it.
+                broad = [number for number in phrases if "<" in patterns[number][1]]
+                self._listen(broad, Speech(neighbours(self.speech.sentences)).said)
 
     def _listen(self, phrases: list[int], hear: Callable[[str], Sentence | None]) -> None:
         """Note the phrases that are heard in a sentence."""
