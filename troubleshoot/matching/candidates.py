@@ -251,6 +251,7 @@ _RANK = {"message": 0, "cut": 1, "similar": 2, "traceback": 3, "loose": 4, "said
 
 def _hold(entry: Entry, place: int | None, hits: list[tuple[Hit, str]], facts: Facts, search: Search) -> Candidate:
     """Hold an entry against the facts; ``hits`` are where its patterns were found."""
+    # Of two patterns in one line the one that catches more says more.
     hit, where = hits[0] if len(hits) == 1 else min(hits, key=lambda item: (_RANK[item[1]], item[0].line, -len(item[0].captured)))
     failure = search.failures[place] if place is not None else None
     literal = _length(search.base, hit)
