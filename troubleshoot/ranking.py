@@ -53,6 +53,8 @@ _CALIBRATION = 0.35
 _BESIDE_OTHER = -2.5
 #: ... or no explanation at all.
 _BESIDE_UNEXPLAINED = -0.9
+#: Prose that asks for a feature: one phrase is not enough then.
+_WISH = -1.0
 
 
 class Hypothesis(msgspec.Struct, frozen=True, eq=False):
@@ -143,7 +145,7 @@ def _penalty(place: int | None, report: Report, matches: Matches, explained: set
         return 0.0
     causes = [index for index, failure in enumerate(report.failures) if failure.role == "cause"]
     if not causes:
-        return 0.0
+        return _WISH if matches.wishes else 0.0
     first = causes[0]
     if first in explained:
         return _BESIDE_UNEXPLAINED

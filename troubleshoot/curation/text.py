@@ -36,7 +36,7 @@ _WEIGHTS = {
     "required": "a fact that must hold",
     "supporting": "supporting facts",
     "nothing-own": "nothing of its own speaks",
-    "beside": "the failure itself has another explanation, or none",
+    "beside": "the failure itself has another explanation, or none, or the report asks for a feature",
 }
 _MARKS = {True: "+", False: "-", None: "?"}
 _RANKED = 8

@@ -169,10 +169,13 @@ class Candidate(msgspec.Struct, frozen=True, dict=True, eq=False):
 
 @dataclass(frozen=True)
 class Matches:
-    """All that matching found: candidates (refuted ones too), and for each failure the out-of-scope group that it falls into."""
+    """All that matching found: candidates (refuted ones too), for each failure the out-of-scope group that it falls into, and whether
+    the report only asks for a feature.
+    """
 
     candidates: tuple[Candidate, ...]
     out_of_scope: dict[int, str] = field(default_factory=dict)
+    wishes: bool = False
 
 
 def find_candidates(search: Search, facts: Facts, before: Matches | None = None, changed: frozenset[str] = frozenset()) -> Matches:
@@ -186,7 +189,7 @@ def find_candidates(search: Search, facts: Facts, before: Matches | None = None,
             one if changed.isdisjoint(search.reads(one.entry)) else _hold_again(one, facts, changed)
             for one in before.candidates
         ]
-        return Matches(tuple(candidates), before.out_of_scope)
+        return Matches(tuple(candidates), before.out_of_scope, before.wishes)
     report, base = search.report, search.base
     grouped: dict[tuple[str, int | None], list[tuple[Hit, str]]] = {}
     scoped: dict[int, list[tuple[Hit, str]]] = {}
@@ -210,7 +213,9 @@ def find_candidates(search: Search, facts: Facts, before: Matches | None = None,
             else:
                 grouped.setdefault((owner, place), []).append((hit, "cut" if cut else "similar"))
     candidates = [_hold(base.entry(owner), place, one, facts, search) for (owner, place), one in grouped.items()]
-    return Matches(tuple(candidates), _scope(report, scoped, candidates, base))
+    # Only prose can be a wish: where something failed, the failure counts.
+    wishes = not report.failures and bool(candidates) and search.wishes
+    return Matches(tuple(candidates), _scope(report, scoped, candidates, base), wishes)
 
 
 def recalled(entry: Entry, facts: Facts, search: Search) -> Candidate:

@@ -373,13 +373,22 @@ def _decide(condition: Condition, name: str, facts: tuple[Fact, ...]) -> Outcome
         inside = satisfies(first.value, condition.in_)
         return UNKNOWN if inside is None else Outcome(inside, _label(name, first), first.line)
     if condition.at_least is not None or condition.below is not None:
-        try:
-            value = float(first.value)
-        except ValueError:
+        numbers = [(fact, number) for fact in facts if (number := _number(fact.value)) is not None]
+        if not numbers:
             return UNKNOWN
-        holds = (condition.at_least is None or value >= condition.at_least) and (condition.below is None or value < condition.below)
-        return Outcome(holds, _label(name, first), first.line)
+        # Two GPUs may be named, the one where it works and the one where it fails: as with `is`, one value that fits is enough.
+        for fact, number in numbers:
+            if (condition.at_least is None or number >= condition.at_least) and (condition.below is None or number < condition.below):
+                return Outcome(True, _label(name, fact), fact.line)
+        return Outcome(False, _label(name, numbers[0][0]), numbers[0][0].line)
     return Outcome(True, _label(name, first), first.line)
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
 
 
 def _label(name: str, fact: Fact) -> str:

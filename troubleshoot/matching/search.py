@@ -33,6 +33,12 @@ _LONGEST_JOINED = 200_000
 _FULL_WIDTH = str.maketrans("（），：；＝！", "(),:;=!")
 #: Lines longer than this carry data.
 _LONGEST_LINE = 20_000
+#: What a request for a feature says of itself. Its prose names dtypes and GPUs as a failure's does, and nothing has failed.
+_WISHES = (
+    "feature_request|feature_requests|feature-request|enhancement_request",
+    "would|it'd be nice|great|cool|helpful|useful|awesome add|adding|support|supporting|have|option",
+    "希望|建议 增加|添加|新增|支持",
+)
 
 
 class Hit(msgspec.Struct, frozen=True):
@@ -173,6 +179,11 @@ class Search:
     def speech(self) -> Speech:
         """The sentences of the report that are not part of a traceback's frames: prose, log lines and messages."""
         return Speech(_prose(self.report))
+
+    @lazy_attribute
+    def wishes(self) -> bool:
+        """Tell whether the report asks for a feature."""
+        return any(self.speech.said(phrase) is not None for phrase in _WISHES)
 
 
 def _search_templates(text: SearchText, base: KnowledgeBase, candidates: list[int]) -> list[Hit]:
