@@ -219,6 +219,10 @@ def _add_environment(environment: Environment, add: object) -> None:
             add("gpu.architecture", one.architecture, one.source, one.line)
         if one.memory:
             add("gpu.memory", f"{one.memory:g}", one.source, one.line)
+    # Where a report names several GPUs, what fails on one may work on another.
+    for one in environment.accelerators[1:]:
+        if one.capability:
+            add("gpu.capability", f"{one.capability[0]}.{one.capability[1]}", one.source, one.line)
     if environment.accelerators:
         add("gpu.count", str(sum(one.count for one in environment.accelerators)), environment.source)
 
