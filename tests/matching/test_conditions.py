@@ -109,6 +109,17 @@ def test_support_follows_from_the_gpu() -> None:
     assert holds({"fact": "gpu.capability", "below": 8.0}, context(environment=a100)) is False
 
 
+def test_of_several_gpus_one_that_fits_is_enough() -> None:
+    """What works on one of them and fails on the other is told of both."""
+    a100, v100 = Accelerator("A100", "cuda", "report", (8, 0), "ampere"), Accelerator("V100", "cuda", "report", (7, 0), "volta")
+    both = context(environment=Environment(accelerators=(a100, v100)))
+    older, newer = {"fact": "gpu.capability", "below": 8.0}, {"fact": "gpu.capability", "at-least": 8.0}
+    assert (holds(older, both), holds(newer, both)) == (True, True)
+    assert holds({"all": [newer, {"none": [older]}]}, both) is False
+    assert holds({"fact": "gpu.capability", "at-least": 9.0}, both) is False
+
+
+
 def test_words_that_are_not_said_are_unknown() -> None:
     """Silence is no evidence."""
     assert evaluate(msgspec.convert({"text": "lora"}, Condition), context()).state is None

@@ -184,6 +184,15 @@ def test_symptoms_answer_without_an_exception(base: KnowledgeBase, text: str) ->
     assert first(text, base) == ("acme/green-image", "numerics/nan-image")
 
 
+@pytest.mark.parametrize(
+    "text", ["Feature request: the picture should be green", "希望增加选项，让图片变绿", "An option for a green picture would be nice to have"]
+)
+def test_a_request_for_a_feature_is_no_symptom(base: KnowledgeBase, text: str) -> None:
+    """Nothing has failed; where something has, the failure counts."""
+    assert answer(text, base).verdict == "unknown"
+    assert first(f"{text}\n{ERROR}", base)[0] == "torch/frob"
+
+
 def test_a_symptom_beside_another_failure_is_not_enough(base: KnowledgeBase) -> None:
     """The report has a failure of its own, which nobody knows, or which is out of scope."""
     assert answer("the picture is green\nValueError: quux is not a frobnicator", base).verdict == "unknown"
