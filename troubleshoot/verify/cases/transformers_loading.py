@@ -252,3 +252,34 @@ def new_model_in_the_dtype_of_a_config(setting: Setting) -> Program:
         return None if next(model.parameters()).dtype == torch.float32 else f"the new model is {held}, as the config's checkpoint is"
 
     return Program(model.to(setting.device), _ids(setting), _logits, check)
+
+
+@case(
+    issues=("transformers/fp8-checkpoint-unknown",),
+    tier="upstream",
+    dtypes=("bfloat16",),
+    devices=("cpu",),
+    present={"transformers": ">=4.36"},
+    installs={"transformers": "4.48.3", "accelerate": "1.5.2"},
+    plays=("converted",),
+    unplayable={"upgrade": "4.49.0 knows the method and asks for a GPU", "engine": "is another program"},
+    stand_in="the checkpoint holds no fp8 weights: the method is refused before they are read",
+    seconds=6.0,
+)
+def fp8_checkpoint(setting: Setting) -> Program:
+    """The config of a checkpoint names block-wise fp8, as that of DeepSeek-V3 does."""
+    import json
+    import shutil
+
+    from transformers import OPTForCausalLM
+
+    place = _tiny(setting.folder)
+    if setting.shows("converted"):
+        named = setting.folder / "named-fp8"
+        shutil.copytree(place, named, dirs_exist_ok=True)
+        config = json.loads((named / "config.json").read_text(encoding="utf-8"))
+        config["quantization_config"] = {"quant_method": "fp8", "activation_scheme": "dynamic", "weight_block_size": [128, 128]}
+        (named / "config.json").write_text(json.dumps(config), encoding="utf-8")
+        place = named
+    model = OPTForCausalLM.from_pretrained(place, torch_dtype=setting.dtype)
+    return Program(model.eval().to(setting.device), _ids(setting), _logits)
