@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -166,3 +167,119 @@ def whisper_float32_features(setting: Setting) -> Program:
         features = features.to(setting.dtype)
     inputs = {"input_features": features, "decoder_input_ids": torch.tensor([[3, 5, 7]]).to(setting.device)}
     return Program(model, inputs, _logits)
+
+
+@case(
+    issues=("checkpoint/dtype-string-refused",),
+    tier="upstream",
+    dtypes=("bfloat16", "float16"),
+    present={"transformers": ">=4.26"},
+    installs={"transformers": "4.41.2", "accelerate": "1.5.2"},
+    plays=("real-dtype",),
+    seconds=6.0,
+)
+def dtype_by_its_name(setting: Setting) -> Program:
+    """torch_dtype is given as "bfloat16", as a command line or a YAML file gives it."""
+    from transformers import OPTForCausalLM
+
+    given: Any = setting.name if setting.shows("real-dtype") else setting.dtype
+    model = OPTForCausalLM.from_pretrained(_tiny(setting.folder), torch_dtype=given)
+    return Program(model.eval().to(setting.device), _ids(setting), _logits)
+
+
+@case(
+    issues=("transformers/default-dtype-left-changed",),
+    tier="upstream",
+    dtypes=("float16", "bfloat16"),
+    present={"transformers": ">=4.26"},
+    installs={"transformers": "4.48.3", "accelerate": "1.5.2"},
+    plays=("reset", "float-inputs"),
+    symptom="torch.get_default_dtype() is torch.float16 since a from_pretrained that failed: every new tensor and layer is half precision.",
+    seconds=6.0,
+)
+def default_dtype_after_failed_load(setting: Setting) -> Program:
+    """from_pretrained fails while it builds the model, and the notebook goes on: new layers are in half precision."""
+    import torch
+    from transformers import OPTForCausalLM
+
+    if setting.faulty:
+        with suppress(TypeError):
+            OPTForCausalLM.from_pretrained(_tiny(setting.folder), torch_dtype=setting.dtype, no_such_argument=True)
+    if setting.variant == "reset":
+        torch.set_default_dtype(torch.float32)
+    left = torch.get_default_dtype()
+    given = torch.float32 if setting.variant == "float-inputs" else None
+    layer = torch.nn.Linear(8, 4, dtype=given)
+    with torch.no_grad():
+        layer.weight.copy_(torch.linspace(-1, 1, 32).view(4, 8))
+        layer.bias.zero_()
+    torch.set_default_dtype(torch.float32)
+
+    def check(model: Any, _output: Any) -> str | None:
+        held = model.weight.dtype
+        return f"a new layer is {held}: the default dtype is {left}" if held != torch.float32 else None
+
+    x = torch.linspace(0, 1, 16).view(2, 8)
+    return Program(layer, {"x": x}, lambda model, inputs: model(inputs["x"].to(model.weight.dtype)).detach(), check)
+
+
+@case(
+    issues=("transformers/from-config-half-precision",),
+    tier="upstream",
+    dtypes=("bfloat16", "float16"),
+    present={"transformers": ">=4.40"},
+    installs=_INSTALLS,
+    plays=("state-float32",),
+    symptom="AutoModelForCausalLM.from_config(config) creates the new model in bfloat16 instead of float32, as the config says.",
+    seconds=6.0,
+)
+def new_model_in_the_dtype_of_a_config(setting: Setting) -> Program:
+    """A model is made anew from the config of a half-precision checkpoint, to be trained."""
+    import torch
+    from transformers import AutoModelForCausalLM, OPTConfig
+
+    config = OPTConfig.from_pretrained(_tiny(setting.folder, torch.float32 if setting.name == "float32" else setting.dtype))
+    more = {} if setting.shows("state-float32") else {"torch_dtype": torch.float32}
+    model = AutoModelForCausalLM.from_config(config, **more).eval()
+    held = next(model.parameters()).dtype
+    # Random numbers depend on the dtype that they are drawn in: all get the same.
+    numbers = torch.Generator().manual_seed(3)
+    with torch.no_grad():
+        for one in model.parameters():
+            one.copy_(torch.randn(one.shape, generator=numbers) * 0.1)
+
+    def check(model: Any, _output: Any) -> str | None:
+        return None if next(model.parameters()).dtype == torch.float32 else f"the new model is {held}, as the config's checkpoint is"
+
+    return Program(model.to(setting.device), _ids(setting), _logits, check)
+
+
+@case(
+    issues=("transformers/fp8-checkpoint-unknown",),
+    tier="upstream",
+    dtypes=("bfloat16",),
+    devices=("cpu",),
+    present={"transformers": ">=4.36"},
+    installs={"transformers": "4.48.3", "accelerate": "1.5.2"},
+    plays=("converted",),
+    unplayable={"upgrade": "4.49.0 knows the method and asks for a GPU", "engine": "is another program"},
+    stand_in="the checkpoint holds no fp8 weights: the method is refused before they are read",
+    seconds=6.0,
+)
+def fp8_checkpoint(setting: Setting) -> Program:
+    """The config of a checkpoint names block-wise fp8, as that of DeepSeek-V3 does."""
+    import json
+    import shutil
+
+    from transformers import OPTForCausalLM
+
+    place = _tiny(setting.folder)
+    if setting.shows("converted"):
+        named = setting.folder / "named-fp8"
+        shutil.copytree(place, named, dirs_exist_ok=True)
+        config = json.loads((named / "config.json").read_text(encoding="utf-8"))
+        config["quantization_config"] = {"quant_method": "fp8", "activation_scheme": "dynamic", "weight_block_size": [128, 128]}
+        (named / "config.json").write_text(json.dumps(config), encoding="utf-8")
+        place = named
+    model = OPTForCausalLM.from_pretrained(place, torch_dtype=setting.dtype)
+    return Program(model.eval().to(setting.device), _ids(setting), _logits)
