@@ -45,6 +45,21 @@ def test_coarsely_the_last_release_of_a_series_is_enough() -> None:
     assert "4.48.0" not in run and "4.48.3" in run
 
 
+def test_with_every_third_series_the_border_is_still_exact() -> None:
+    """Twelve series of three releases: a border takes the grid and a bisection, not every series."""
+    releases = [f"4.{series}.{patch}" for series in range(40, 52) for patch in range(3)]
+    run: list[str] = []
+
+    def state(version: str) -> str:
+        run.append(version)
+        return "fails" if releases.index(version) < releases.index("4.47.1") else "right"
+
+    borders = find_borders(releases, state, every=3)
+    assert [(one.before, one.after) for one in borders] == [("4.47.0", "4.47.1")]
+    assert {"4.40.2", "4.43.2", "4.46.2", "4.49.2", "4.51.2"} <= set(run), "every third series, and the last"
+    assert not {"4.41.2", "4.44.2", "4.50.2"} & set(run)
+
+
 @pytest.mark.torch
 def test_one_release_is_run_for_all_issues_before_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
     """Issues that are measured together share each environment, and each finds its own border."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from troubleshoot.commands import process
 from troubleshoot.commands.diagnose import load
+from troubleshoot.errors import InputError
 
 if TYPE_CHECKING:
     from troubleshoot.verify.bisect import Bisection
@@ -23,6 +24,7 @@ def run(
     low: str | None,
     high: str | None,
     coarse: bool,
+    every: str | None,
     keep: bool,
     record: str | None,
     format: str,
@@ -39,8 +41,9 @@ def run(
             sys.stderr.flush()
 
     results = bisect(
-        [one.strip() for one in issues], case=case, package=package, low=low, high=high, coarse=coarse, keep=keep, kb=load(kb), say=say
-    )
+        [one.strip() for one in issues], case=case, package=package, low=low, high=high, coarse=coarse, every=_every(every), keep=keep,
+        kb=load(kb), say=say,
+    )  # fmt: skip
     if sys.stderr is not None and sys.stderr.isatty():
         sys.stderr.write("\r\x1b[2K")
     if record is not None:
@@ -52,6 +55,14 @@ def run(
     else:
         process.write("\n\n".join(_text(one) for one in results) + "\n", output)
     return 0 if all(one.borders for one in results) else 1
+
+
+def _every(given: str | None) -> int:
+    if given is None:
+        return 1
+    if not given.isdecimal() or int(given) < 1:
+        raise InputError(f"--every takes a whole number from 1, not {given!r}")
+    return int(given)
 
 
 def _text(result: Bisection) -> str:

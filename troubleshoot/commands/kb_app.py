@@ -136,6 +136,9 @@ def kb_bisect(
     coarse: Annotated[
         bool, typer.Option("--coarse", help="Begin with the last release of every minor series, not with the first and last.")
     ] = False,
+    every: Annotated[
+        str | None, typer.Option("--every", metavar="N", help="Begin with the last release of every N-th minor series.", show_default=False)
+    ] = None,
     keep: Annotated[bool, typer.Option("--keep", help="Keep the environments, for the next issue.")] = False,
     record: Annotated[
         str | None, typer.Option("--record", metavar="DIR", help="Also write it into this folder of records.", show_default=False)
@@ -148,8 +151,8 @@ def kb_bisect(
     from troubleshoot.commands.bisect import run
 
     return run(
-        issues, case=case, package=package, low=from_, high=to, coarse=coarse, keep=keep, record=record, format=format, kb=kb or (),
-        output=output,
+        issues, case=case, package=package, low=from_, high=to, coarse=coarse, every=every, keep=keep, record=record, format=format,
+        kb=kb or (), output=output,
     )  # fmt: skip
 
 

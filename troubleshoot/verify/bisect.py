@@ -78,20 +78,22 @@ class _NeededError(Exception):
         self.version = version
 
 
-def find_borders(releases: Sequence[str], state: Callable[[str], str], *, coarse: bool = False) -> tuple[Border, ...]:
+def find_borders(releases: Sequence[str], state: Callable[[str], str], *, coarse: bool = False, every: int = 1) -> tuple[Border, ...]:
     """Return the changes of ``state`` over releases in order, by the first and last release of every minor series and bisection between.
 
-    With ``coarse`` the last release of every series is enough. A change and its reverse between two neighbouring points of that grid
-    stay unseen. Releases that cannot run the case form no border.
+    With ``coarse`` the last release of every series is enough, with ``every`` that of every so many series. A change and its reverse
+    between two neighbouring points of that grid stay unseen. Releases that cannot run the case form no border.
     """
     if not releases:
         return ()
+    coarse = coarse or every > 1
     points = [0]
     for place in range(1, len(releases)):
         here, previous = Version(releases[place]).release[:2], Version(releases[place - 1]).release[:2]
         if here != previous:
             points += [place - 1] if coarse else [place - 1, place]
     points = sorted({*(points[1:] if coarse and len(points) > 1 else points), len(releases) - 1})
+    points = sorted({*points[::every], points[-1]})
     borders: list[Border] = []
 
     def split(low: int, high: int) -> None:
@@ -156,6 +158,7 @@ def bisect(
     device: str = "cpu",
     timeout: float | None = None,
     coarse: bool = False,
+    every: int = 1,
     keep: bool = False,
     of_its_time: bool | None = None,
     kb: KnowledgeBase | None = None,
@@ -192,7 +195,7 @@ def bisect(
         waiting: dict[str, list[_Plan]] = {}
         for plan in plans:
             try:
-                borders[plan] = find_borders(releases, _known(seen[plan]), coarse=coarse)
+                borders[plan] = find_borders(releases, _known(seen[plan]), coarse=coarse, every=every)
             except _NeededError as needed:
                 waiting.setdefault(needed.version, []).append(plan)
         for version in sorted(waiting, key=releases.index)[:1]:
