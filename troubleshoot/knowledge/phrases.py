@@ -46,6 +46,7 @@ _PART = re.compile(r"[a-z0-9]+")
 #: Prose begins with a word, and not with a time, a path, a prompt or a frame.
 _SPOKEN = re.compile(r"(?!file \"|traceback|[\w.]*error:|warning|info|debug)[^\w/$>{|\\]*(?:[^\W\d_]|\d{0,4}[^\W\d_])", re.IGNORECASE)
 _PLAIN = re.compile(r"^[a-z0-9_'.+\-/*]+$")
+_IN_WORDS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
 #: Han, kana and hangul: written without blanks, so that terms match as substrings
 CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
@@ -66,8 +67,9 @@ class Term:
     alternatives: tuple[str, ...]
     words: frozenset[str]
     stems: tuple[str, ...]
-    pairs: tuple[tuple[frozenset[str], re.Pattern[str]], ...]
+    pairs: tuple[tuple[frozenset[str], str], ...]
     pieces: tuple[str, ...]
+    cjk: tuple[str, ...]
 
     def holds(self, sentence: Sentence) -> bool:
         """Tell whether one of the alternatives occurs in the sentence."""
@@ -75,9 +77,21 @@ class Term:
             return True
         if self.stems and any(word.startswith(self.stems) for word in sentence.words):
             return True
-        if any(piece in sentence.lowered for piece in self.pieces):
+        if any(piece in sentence.lowered for piece in (*self.pieces, *self.cjk)):
             return True
-        return any(parts <= sentence.words and pattern.search(sentence.lowered) for parts, pattern in self.pairs)
+        return any(parts <= sentence.words and _side_by_side(needle, sentence.lowered) for parts, needle in self.pairs)
+
+
+def _side_by_side(needle: str, lowered: str) -> bool:
+    """Tell whether words stand side by side in a text, however they are joined. (A pattern for each pair would take long to compile.)"""
+    text = lowered.replace("_", " ").replace("-", " ")
+    at = text.find(needle)
+    while at >= 0:
+        end = at + len(needle)
+        if text[at - 1 : at] not in _IN_WORDS and text[end : end + 1] not in _IN_WORDS:
+            return True
+        at = text.find(needle, at + 1)
+    return False
 
 
 class Vocabulary:
@@ -92,6 +106,11 @@ class Vocabulary:
     def text(self) -> str:
         """The lowered sentences, a line each."""
         return "\n".join([sentence.lowered for sentence in self._sentences])
+
+    @lazy_attribute
+    def has_cjk(self) -> bool:
+        """Whether anything in it is written without blanks."""
+        return CJK.search(self.text) is not None
 
     @lazy_attribute
     def sorted_words(self) -> list[str]:
@@ -110,6 +129,10 @@ class Vocabulary:
         for piece in term.pieces:
             if piece in self.text:
                 return True
+        if term.cjk and self.has_cjk:
+            for piece in term.cjk:
+                if piece in self.text:
+                    return True
         return bool(term.pairs) and any(parts <= self.words for parts, _ in term.pairs)
 
 
@@ -141,17 +164,15 @@ def _term(text: str) -> Term:
     alternatives = tuple(alternative for alternative in text.split("|") if alternative)
     plain = [one for one in alternatives if _PLAIN.match(one)]
     whole = [one for one in plain if not one.endswith("*")]
+    other = [one for one in alternatives if not _PLAIN.match(one)]
     return Term(
         alternatives,
         frozenset(whole),
         tuple(one[:-1] for one in plain if one.endswith("*")),
         # a_b: two words side by side, however they are joined
-        tuple(
-            (frozenset(_PART.findall(one)), re.compile(rf"(?<![a-z0-9]){re.escape(one).replace('_', '[ _-]')}(?![a-z0-9])"))
-            for one in whole
-            if "_" in one
-        ),
-        tuple(one for one in alternatives if not _PLAIN.match(one)),
+        tuple((frozenset(_PART.findall(one)), one.replace("_", " ").replace("-", " ")) for one in whole if "_" in one),
+        tuple(one for one in other if not CJK.search(one)),
+        tuple(one for one in other if CJK.search(one)),
     )
 
 
