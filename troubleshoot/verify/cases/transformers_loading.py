@@ -263,7 +263,8 @@ def new_model_in_the_dtype_of_a_config(setting: Setting) -> Program:
     installs={"transformers": "4.48.3", "accelerate": "1.5.2"},
     plays=("converted",),
     unplayable={"upgrade": "4.49.0 knows the method and asks for a GPU", "engine": "is another program"},
-    stand_in="the checkpoint holds no fp8 weights: the method is refused before they are read",
+    facts={"model": "deepseek-ai/DeepSeek-V3"},
+    stand_in="a tiny OPT whose config names the method stands for DeepSeek-V3: the method is refused before a model is built",
     seconds=6.0,
 )
 def fp8_checkpoint(setting: Setting) -> Program:
