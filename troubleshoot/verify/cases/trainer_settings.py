@@ -28,7 +28,7 @@ def _after(setting: Setting, configure: Any) -> Program:
     devices=("cpu",),
     dtypes=("float32",),
     present={"trl": "", "transformers": ">=4.52"},
-    installs={"trl": "0.19.1", "transformers": "", "accelerate": "", "peft": ""},
+    installs={"trl": "0.19.1", "transformers": "4.55.0", "accelerate": "1.10.0", "peft": "0.17.0"},
     shows={"trl": ">=0.19"},
     plays=("fp32",),
     unplayable={"fp16": "fp16 needs a GPU here", "decide": "chooses fp16 where there is no GPU"},
