@@ -28,7 +28,7 @@ def _after(setting: Setting, configure: Any) -> Program:
     devices=("cpu",),
     dtypes=("float32",),
     present={"trl": "", "transformers": ">=4.52"},
-    installs={"trl": "0.19.1", "transformers": "", "accelerate": "", "peft": ""},
+    installs={"trl": "0.19.1", "transformers": "4.55.0", "accelerate": "1.10.0", "peft": "0.17.0"},
     shows={"trl": ">=0.19"},
     plays=("fp32",),
     unplayable={"fp16": "fp16 needs a GPU here", "decide": "chooses fp16 where there is no GPU"},
@@ -63,16 +63,18 @@ def _trainer(setting: Setting, asked: str, known: str) -> Program:
 
 
 @case(
-    issues=("lightning/mixed-precision-name",), shows={"lightning": "<2.0"}, installs={"lightning": "1.9.5", "numpy": ""}, **_LIGHTNING
-)
+    issues=("lightning/mixed-precision-name",), shows={"lightning": "<2.0"},
+    installs={"lightning": "1.9.5", "lightning-cloud": "0.5.36", "numpy": "1.26.4"}, **_LIGHTNING,
+)  # fmt: skip
 def lightning_mixed_by_its_new_name(setting: Setting) -> Program:
     """A Trainer of 1.x is asked for bf16-mixed."""
     return _trainer(setting, "bf16-mixed", "bf16")
 
 
 @case(
-    issues=("lightning/true-half-name",), shows={"lightning": "<2.1"}, installs={"lightning": "2.0.9", "numpy": ""}, **_LIGHTNING
-)
+    issues=("lightning/true-half-name",), shows={"lightning": "<2.1"},
+    installs={"lightning": "2.0.9", "lightning-cloud": "0.5.42", "numpy": "1.26.4"}, **_LIGHTNING,
+)  # fmt: skip
 def lightning_true_half(setting: Setting) -> Program:
     """A Trainer older than 2.1 is asked for bf16-true."""
     return _trainer(setting, "bf16-true", "bf16")
