@@ -125,7 +125,7 @@ def conditional_detr_half(setting: Setting) -> Program:
 
 @case(
     issues=("transformers/swinv2-half",), tier="upstream", dtypes=_HALF, present={"transformers": ">=4.26"},
-    installs={"transformers": "4.42.4", "accelerate": "0.32.1"}, plays=(*_PLAYS, "cast-after"), facts={"model": "Swinv2Model"},
+    installs={"transformers": "4.41.2", "accelerate": "0.30.1"}, plays=(*_PLAYS, "cast-after"), facts={"model": "Swinv2Model"},
     seconds=6.0,
 )  # fmt: skip
 def swinv2_half(setting: Setting) -> Program:

@@ -13,6 +13,10 @@ from troubleshoot.verify.registry import case
 
 _SMALL = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 64}
 _VISION = {**_SMALL, "image_size": 32, "patch_size": 8}
+_LLAMA: dict[str, Any] = {
+    **_SMALL, "model_type": "llama", "num_key_value_heads": 2, "vocab_size": 64, "max_position_embeddings": 64, "pad_token_id": 1,
+    "bos_token_id": 2, "eos_token_id": 3,
+}  # fmt: skip
 #: The number of the image token.
 _IMAGE = 60
 _PLAYS = ("cast-features", "half-weights", "no-autocast")
@@ -92,3 +96,48 @@ def kosmos2_autocast(setting: Setting) -> Program:
     place[:, :4] = 1
     inputs = {**words, "pixel_values": _pixels(), "image_embeds_position_mask": place}
     return _program(setting, Kosmos2ForConditionalGeneration, _saved(setting.folder, "kosmos2", model), inputs, "image_to_text_projection")
+
+
+@case(
+    issues=("transformers/smolvlm-feature-dtype",), tier="upstream", dtypes=("bfloat16",), present={"transformers": ">=4.50"},
+    installs={"transformers": "4.57.6", "accelerate": "1.5.2"}, plays=_PLAYS, facts={"model": "SmolVLMForConditionalGeneration"},
+    seconds=8.0,
+)  # fmt: skip
+def smolvlm_autocast(setting: Setting) -> Program:
+    """SmolVLM in float32 under autocast."""
+    import torch
+    from transformers import SmolVLMConfig, SmolVLMForConditionalGeneration
+
+    def model() -> Any:
+        return SmolVLMForConditionalGeneration(
+            SmolVLMConfig(image_token_id=_IMAGE, vision_config=dict(_VISION), scale_factor=2, text_config=dict(_LLAMA), pad_token_id=1)
+        )
+
+    mask = torch.zeros(2, 1, 32, 32, dtype=torch.long)
+    # Three of four patches a side: their places are no borders of the position table, where 4.55 to 4.57 are one off in float32.
+    mask[..., :24, :24] = 1
+    inputs = {**_words(4), "pixel_values": _pixels(1), "pixel_attention_mask": mask}
+    return _program(setting, SmolVLMForConditionalGeneration, _saved(setting.folder, "smolvlm", model), inputs, "connector")
+
+
+@case(
+    issues=("transformers/voxtral-autocast-scatter",), tier="upstream", dtypes=("bfloat16",), present={"transformers": ">=4.54"},
+    installs={"transformers": "4.57.6", "accelerate": "1.5.2"}, plays=_PLAYS, facts={"model": "VoxtralForConditionalGeneration"},
+    seconds=8.0,
+)  # fmt: skip
+def voxtral_autocast(setting: Setting) -> Program:
+    """Voxtral in float32 under autocast: its audio is scattered by a mask."""
+    import torch
+    from transformers import VoxtralConfig, VoxtralForConditionalGeneration
+
+    def model() -> Any:
+        audio = {
+            "hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 4, "intermediate_size": 128, "num_mel_bins": 8,
+            "max_source_positions": 16, "vocab_size": 64,
+        }  # fmt: skip
+        return VoxtralForConditionalGeneration(VoxtralConfig(audio_config=audio, text_config=dict(_LLAMA), audio_token_id=_IMAGE))
+
+    # Four frames of the encoder make one token.
+    features = torch.randn(2, 8, 32, generator=torch.Generator().manual_seed(2))
+    inputs = {**_words(4), "input_features": features}
+    return _program(setting, VoxtralForConditionalGeneration, _saved(setting.folder, "voxtral", model), inputs, "multi_modal_projector")
