@@ -64,7 +64,7 @@ def _trainer(setting: Setting, asked: str, known: str) -> Program:
 
 @case(
     issues=("lightning/mixed-precision-name",), shows={"lightning": "<2.0"},
-    installs={"lightning": "1.9.5", "lightning-cloud": "0.5.36", "numpy": "1.26.4", "setuptools": "69.5.1"}, **_LIGHTNING,
+    installs={"lightning": "1.9.5", "lightning-cloud": "0.5.36", "numpy": "1.26.4"}, **_LIGHTNING,
 )  # fmt: skip
 def lightning_mixed_by_its_new_name(setting: Setting) -> Program:
     """A Trainer of 1.x is asked for bf16-mixed."""
@@ -73,7 +73,7 @@ def lightning_mixed_by_its_new_name(setting: Setting) -> Program:
 
 @case(
     issues=("lightning/true-half-name",), shows={"lightning": "<2.1"},
-    installs={"lightning": "2.0.9", "lightning-cloud": "0.5.42", "numpy": "1.26.4", "setuptools": "69.5.1"}, **_LIGHTNING,
+    installs={"lightning": "2.0.9", "lightning-cloud": "0.5.42", "numpy": "1.26.4"}, **_LIGHTNING,
 )  # fmt: skip
 def lightning_true_half(setting: Setting) -> Program:
     """A Trainer older than 2.1 is asked for bf16-true."""
