@@ -11,7 +11,7 @@ _PEFT: dict[str, Any] = {"tier": "upstream", "devices": ("cpu",), "present": {"p
 
 
 def _installs(version: str) -> dict[str, str]:
-    return {"peft": version, "transformers": "", "accelerate": "", "numpy": ""}
+    return {"peft": version, "transformers": "4.57.6", "accelerate": "1.10.1", "numpy": ""}
 
 
 def _base(setting: Setting) -> Any:
