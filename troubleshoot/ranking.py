@@ -211,10 +211,8 @@ def _contenders(group: list[Candidate]) -> tuple[list[Candidate], Candidate | No
 def _stands_back(one: Candidate, most_literal: Candidate | None) -> bool:
     if not one.special:
         return False
-    # That facts it demands may hold is no more than a question.
-    unmet = bool(one.required) and not (
-        one.frames.state or one.model.state or one.affected.state or any(outcome.state for outcome in one.required)
-    )
+    # That facts it demands may hold is no more than a question, whatever releases are installed.
+    unmet = bool(one.required) and not (one.frames.state or one.model.state or any(outcome.state for outcome in one.required))
     return (one.own <= 0 or unmet) and not (one.identified and one is most_literal)
 
 

@@ -53,7 +53,7 @@ SHORTEST = 10
 
 #: What a log says when numbers go wrong. A phrase with a term that consists of such words describes a symptom that a program prints; the
 #: other phrases are how people describe what they see, and no log line says it.
-_NUMERIC = ("overflow", "underflow", "loss_scale", "gradient_overflow")
+_NUMERIC = ("overflow", "underflow", "loss_scale", "loss-scale", "lossscale", "gradient_overflow")
 _NUMBERS = ("nan", "nans", "inf", "infs", "infinite", "infinity")
 _SHORT = ("nan", "inf")
 #: What stands before one; an m ends a colour code.

@@ -162,7 +162,8 @@ def _nothing() -> dict[str, Any]:
 def _summary(diagnosis: Diagnosis) -> dict[str, Any]:
     first = diagnosis.first
     if diagnosis.verdict == "unknown" or first is None:
-        return {**_nothing(), "title": diagnosis.summary}
+        # It quotes the message.
+        return {**_nothing(), "title": redact_text(diagnosis.summary)}
     fix = first.recommended[0] if first.recommended else None
     return {
         "verdict": diagnosis.verdict, "issue": first.issue, "cause": first.cause, "title": first.title,
