@@ -350,13 +350,14 @@ def _on_fixed_release(
         return outcomes
     interpreter = isolated.prepare(changed, bench.stop)
     name, version = next(iter(upgrade.install.items()))
+    release = f"{name} {version}" if version else f"the newest {name}"
     found = []
     for one, seen in zip(plays, outcomes, strict=True):
         if one.workaround and seen.outcome == "works":
-            bench.progress(f"trying {one.fix.id} on {name} {version}", len(plays), len(plays) + 1)
+            bench.progress(f"trying {one.fix.id} on {release}", len(plays), len(plays) + 1)
             works, why = judge(_play(bench, one, interpreter, allowed), allowed[one.dtype])
             seen = replace(
-                seen, why=f"{seen.why}; on {name} {version} it {'does no harm' if works else f'breaks, so remove it then: {why}'}"
+                seen, why=f"{seen.why}; on {release} it {'does no harm' if works else f'breaks, so remove it then: {why}'}"
             )
         found.append(seen)
     return found

@@ -20,10 +20,10 @@ def mse_double_target(setting: Setting) -> Program:
         target = inputs["x"][:, :1].double() * 0.5
         if not setting.shows("cast-target"):
             target = target.to(inputs["x"].dtype)
-        loss = torch.nn.functional.mse_loss(model(inputs["x"]), target)
+        mse_loss = torch.nn.functional.mse_loss(model(inputs["x"]), target)
         if setting.variant == "cast-loss":
-            loss = loss.float()
-        loss.backward()  # type: ignore[no-untyped-call, unused-ignore]
+            mse_loss = mse_loss.float()
+        mse_loss.backward()  # type: ignore[no-untyped-call, unused-ignore]
         return model.weight.grad
 
     model = torch.nn.Linear(8, 1).to(setting.device, setting.dtype)
@@ -204,7 +204,7 @@ def gather_int32_index(setting: Setting) -> Program:
 
 @case(
     issues=("torch/lerp-weight-dtype",), dtypes=("bfloat16",), plays=("number", "cast-weight"), shows={"torch": "<2.7"},
-    installs={"torch": "2.1.2"},
+    installs={"torch": "2.6.0"},
 )  # fmt: skip
 def lerp_tensor_weight(setting: Setting) -> Program:
     """A running average in bfloat16 is moved by a decay that is a float32 tensor."""
