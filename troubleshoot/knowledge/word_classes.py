@@ -18,7 +18,7 @@ _FAILS = (
     "fail|fails|failed|failing|failure|error|errors|crash|crashes|crashed|crashing|break|breaks|broke|broken|throws|threw|thrown|throwing|"
     "raises|raised|complains|complained|complaining|refuses|refused|rejects|rejected|exception|dies|died|aborts|quits|stops|invalid|mismatch|"
     "mismatched|segfault|segfaults|segmentation_fault|core_dumped|unhappy|chokes|trouble|"
-    "blows_up|blow_up|blew_up|"
+    "blows_up|blow_up|blew_up|typeerror|valueerror|runtimeerror|attributeerror|"
     "报错|失败|错误|出错|异常|崩溃"
 )
 _CONSTANT = (
