@@ -17,13 +17,7 @@ from torch import nn  # noqa: E402
 
 from troubleshoot import Diagnosis, diagnose  # noqa: E402
 
-pytestmark = pytest.mark.torch
-
-
-@pytest.fixture(autouse=True)
-def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is found is tested here, not how fast: a busy machine takes longer than the limit."""
-    monkeypatch.setattr("troubleshoot.live.looking.LIMIT", 10.0)
+pytestmark = [pytest.mark.torch, pytest.mark.usefixtures("unhurried")]
 
 
 def failing(call: Any) -> Diagnosis:

@@ -139,6 +139,7 @@ def test_modules_and_wrong_use(tmp_path: Path) -> None:
     (package / "tool.py").write_text(BROKEN)
     done = run(tmp_path, "--first", "-m", "package.tool", "a")
     assert (done.returncode, done.stdout) == (0, "started ['a']\n")
+    assert "troubleshoot fix -m package.tool" in done.stderr
     for arguments in (("absent.py",), ("--timeout", "x", "train.py"), ("--format", "html", "train.py")):
         done = run(tmp_path, *arguments)
         assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr

@@ -106,8 +106,7 @@ def _text(session: Session) -> str:
         lines += ["", f"{works.trial.id} lets it finish: {works.trial.title}", "It printed:"]
         lines += [f"  | {line}" for line in works.ran.output.rstrip("\n").splitlines()[-15:]]
         lines += ["That the program ends does not show that its results are right."]
-        if not session.program.module:
-            lines += [f"As a change of the source: troubleshoot fix {'-m ' if session.program.module else ''}{session.program.target}"]
+        lines += [f"As a change of the source: troubleshoot fix {'-m ' if session.program.module else ''}{session.program.target}"]
     elif session.tried:
         lines += ["", "None of the live patches lets it finish."]
     else:

@@ -31,11 +31,12 @@ _SENTENCE_END = re.compile(r"[.!?;](?=\s|$)|[。！？；\n]")
 #: A shorter line was ended on purpose.
 _WRAPPED = 50
 #: The end of a line within a sentence, six words of prose before it at least, and how the next line goes on.
-_WRAPS = re.compile(r"(?:[\w'’\",.()/%-]+ ){5}[\w'’\"()/%-]*[\w)]$")
-_GOES_ON = re.compile(r"[a-z][a-z'’-]*(?: |,|\.?$)")
+_WRAPS = re.compile(r"(?:[\w'\",.()/%-]+ ){5}[\w'\"()/%-]*[\w)]$")
+_GOES_ON = re.compile(r"[a-z][a-z'-]*(?: |,|\.?$)")
 #: Two sentences with none of these tell of nothing that goes wrong.
 _TROUBLE = WORD_CLASSES["wrong"] + (
-    "|but|although|though|however|instead|why|how|whereas|still|only|stays|remains|says|prints|printed|shows|returns|gives|gave|got|reports|wrong|unexpected|issue|problem"
+    "|but|although|though|however|instead|why|how|whereas|still|only|stays|remains|says|prints|printed|shows|returns"
+    "|gives|gave|got|reports|wrong|unexpected|issue|problem"
     "|为什么|怎么|如何|问题|还是|但是|却"
 )
 _TROUBLE_WORDS = frozenset(word for word in _TROUBLE.split("|") if word.isascii())

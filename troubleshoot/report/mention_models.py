@@ -64,14 +64,14 @@ _GPUS: tuple[tuple[frozenset[str], str], ...] = (
 #: Cards that people call by their number alone; the number needs a suffix, or a word for a card beside it.
 _BARE = (
     r"(?<![\w.,$#:/-])(?<!tx )(?<!geforce )"
-    r"((?:10[5-8]0|16[56]0|20[678]0|30[5-9]0|40[6-9]0|50[6-9]0)"
+    rf"({CARD_NUMBER.pattern}"
     r"(?:[ -]?(?:ti|super)(?:[ -]super)?|(?= gpus?\b| card| laptop|显卡|卡)))(?!\w)"
 )
 _BARE_WORDS = frozenset(("ti", "super", "gpu", "gpus", "card", "laptop"))
 #: ... or the way in which people speak of a card: "on a 3090", "8*4090", "在4090上", "显卡是3090".
 _SPOKEN = (
     r"(?:(?<![a-z0-9_])(?:on|my|our) (?:an? |my |the |single |one |two |\d ?[x×*]? ?)?|(?<![\w.])\d{1,2} ?[x×*] ?|[在用是的张块卡]\s?)"
-    r"((?:10[5-8]0|16[56]0|20[678]0|30[5-9]0|40[6-9]0|50[6-9]0)(?:[ -]?ti)?)"
+    rf"({CARD_NUMBER.pattern}(?:[ -]?ti)?)"
     r"(?=[ \t]*(?:$|\n|[,.;:!?()，。、；：（）/]|(?:and|or|with|but|it|to|for|vs|is|in|using|without)\b"
     r"|\d+ ?g|(?![步个张条次轮行篇帧例])[\u4e00-\u9fff]))"
 )

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any
@@ -36,7 +37,7 @@ class Program:
     module: bool = False
     kb: tuple[str, ...] = ()
 
-    @property
+    @cached_property
     def file(self) -> str:
         """The file that holds the program: the script itself, or the module's as ``python -m`` finds it from the working folder.
 
