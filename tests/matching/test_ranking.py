@@ -79,7 +79,7 @@ kind: family
 fallback: true
 impact: error
 causes: [{cause: dtype-mismatch/cast-in-forward, weight: 1}]
-signature: {symptoms: ["frob dtype|expects half|float"]}
+signature: {message: [{template: "only handles {wanted:dtype_name}"}], symptoms: ["frob dtype|expects half|float"]}
 explanation: Two dtypes meet.
 references: []
 """
@@ -316,6 +316,19 @@ def test_a_fallback_is_silent_where_a_template_fits(text: str, base: KnowledgeBa
     issues = [one.issue for one in answer(text, base).diagnoses]
     assert issues[0] == "torch/frob"
     assert "torch/frob-told" not in issues
+
+
+def test_the_general_wording_of_a_fallback_is_read_in_messages_alone(base: KnowledgeBase) -> None:
+    """Prose uses such words as well."""
+    told = answer("ValueError: tinting only handles torch.bfloat16", base)
+    assert told.first is not None
+    assert (told.first.issue, told.verdict) == ("torch/frob-told", "likely")
+    assert answer("My tinting only handles torch.bfloat16, which is fine.", base).verdict == "unknown"
+
+
+def test_a_fallback_gives_way_to_what_is_said_in_the_message(base: KnowledgeBase) -> None:
+    """A phrase of another entry in the same message says more than a general wording."""
+    assert first("ValueError: the picture is green, it only handles torch.float32 and not fp16", base)[0] == "acme/green-image"
 
 
 def test_what_is_demanded_leads_only_where_it_holds(base: KnowledgeBase) -> None:

@@ -432,4 +432,4 @@ def _scope(report: Report, scoped: dict[int, list[tuple[Hit, str]]], candidates:
 def _length(base: KnowledgeBase, hit: Hit) -> int:
     kind, text, _ = base.index.patterns[hit.pattern]
     # A phrase in a message is weaker than any template that fits it.
-    return template_length(text) if kind == "t" else 1
+    return 1 if kind == "p" else template_length(text)

@@ -143,6 +143,7 @@ class Search:
         #: patterns that a message only resembles
         self.recalled: list[tuple[Hit, bool]] = []
         self._recall()
+        self._fall_back([number for number in candidates if patterns[number][0] == "f"])
         phrases = [number for number in candidates if patterns[number][0] == "p"]
         if phrases:
             self._listen(phrases, self.speech.said)
@@ -173,6 +174,17 @@ class Search:
 
         for number, cut in recall(failure.root, self.base):
             self.recalled.append((Hit(number, failure.root.line, (), failure.root.message.splitlines()[0]), cut))
+
+    def _fall_back(self, numbers: list[int]) -> None:
+        """Look for the general wordings of fallbacks in messages that no other template fits; prose uses such words as well."""
+        known = {hit.line for hit in self.hits} | {hit.line for hit, cut in self.recalled if cut}
+        spans = [range(one.line, one.last_line + 1) for failure in self.report.failures for one in failure.exceptions]
+        silent = {line for span in spans if known.isdisjoint(span) for line in span}
+        if not silent:
+            return
+        for number in numbers:
+            found = _find(number, compile_template(self.base.index.patterns[number][1]), self.text, self.base)
+            self.hits.extend(hit for hit in found if hit.line in silent)
 
     def reads(self, entry: Entry) -> frozenset[str]:
         """Return the facts that an entry's answer depends on."""
