@@ -86,6 +86,11 @@ _OLDER_GPU = (
     "v100|2080|2080ti|2070|2060|rtx2080|rtx2080ti|1080|1080ti|gtx1080|gtx1080ti|1070|1070ti|1060|1050|1050ti|1650|1660|t4|p100|p40|p4|k80|m40|"
     "titan|rtx_6000|quadro|turing|volta|pascal|maxwell|20_series|20xx|10_series|10xx|older|old_gpu|old_card"
 )
+_RESULT = (
+    "result|results|output|outputs|value|values|computation|computations|calculation|calculations|inference|prediction|predictions|psnr|ssim|accuracy|"
+    "map|iou|miou|auc|f1|rmse|fid|wer|ate|metric|metrics|score|scores|loss|numbers|features|detections|keypoints|energy|energies|force|forces|"
+    "embedding|embeddings|logits|probabilities|结果|输出|指标|精度|准确率"
+)
 _MATRIX = (
     "matmul|mm|bmm|einsum|matrix|matrices|multiplication|multiplications|multiply|multiplied|dot|dot_product|inner_product|rotation|rotations|"
     "rotate|rotated|rotating|inverse|inverted|inversion|pinv|transform|transforms|transformed|transformation|transformations|pose|poses|projection|"
@@ -125,6 +130,7 @@ WORD_CLASSES: dict[str, str] = {
     "inaccurate": _INACCURATE,
     "ampere": _AMPERE,
     "oldgpu": _OLDER_GPU,
+    "result": _RESULT,
     "matrix": _MATRIX,
 }
 
