@@ -43,7 +43,7 @@ _TROUBLE_WORDS = frozenset(word for word in _TROUBLE.split("|") if word.isascii(
 _TROUBLE_PIECES = tuple(word for word in _TROUBLE.split("|") if not word.isascii())
 _TOKEN = re.compile(r"[a-z0-9]+(?:[_'.+\-/][a-z0-9]+)*\+?")
 #: Results that are trouble where prose tells of them; logs count them as well.
-_RESULTS = frozenset("nan nans inf black garbage gibberish always suddenly unfortunately worse different differs".split())
+_RESULTS = frozenset("nan nans inf black garbage gibberish always suddenly unfortunately worse different differs struggle struggles slower slowly drift drifts".split())
 _LEAST = re.compile(r"^\+[1-9]$")
 _PART = re.compile(r"[a-z0-9]+")
 #: Prose begins with a word, and not with a time, a path, a prompt or a frame.
