@@ -89,7 +89,7 @@ _OLDER_GPU = (
 _RESULT = (
     "result|results|output|outputs|value|values|computation|computations|calculation|calculations|inference|prediction|predictions|psnr|ssim|accuracy|"
     "map|iou|miou|auc|f1|rmse|fid|wer|ate|metric|metrics|score|scores|loss|numbers|features|detections|keypoints|energy|energies|force|forces|"
-    "embedding|embeddings|logits|probabilities|结果|输出|指标|精度|准确率"
+    "embedding|embeddings|logits|probabilities|reward|rewards|perplexity|ppl|bleu|dice|recall|结果|输出|指标|精度|准确率"
 )
 _MATRIX = (
     "matmul|mm|bmm|einsum|matrix|matrices|multiplication|multiplications|multiply|multiplied|dot|dot_product|inner_product|rotation|rotations|"
