@@ -74,7 +74,7 @@ _DIFFERS = (
 )
 _INACCURATE = (
     "inaccurate|inaccuracy|imprecise|inexact|rounded|rounding|rounds|numerical|imprecision|less_accurate|less_precise|low_precision|lower_precision|"
-    "precision_loss|loss_of_precision|loses_precision|lose_precision|error|errors|precision|precise|noisy|jitter|drift|drifts|"
+    "precision_loss|loss_of_precision|loses_precision|lose_precision|error|errors|precision|precise|noisy|jitter|jittery|shaky|drift|drifts|"
     "digits|decimals|误差|不准|精度|不精确"
 )
 _AMPERE = (
