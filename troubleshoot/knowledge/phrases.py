@@ -36,12 +36,14 @@ _GOES_ON = re.compile(r"[a-z][a-z'-]*(?: |,|\.?$)")
 #: Two sentences with none of these tell of nothing that goes wrong.
 _TROUBLE = WORD_CLASSES["wrong"] + (
     "|but|although|though|however|instead|why|how|whereas|still|only|stays|remains|says|prints|printed|shows|returns"
-    "|gives|gave|got|reports|wrong|unexpected|issue|problem"
+    "|gives|gave|got|reports|wrong|unexpected|issue|problem|problems"
     "|为什么|怎么|如何|问题|还是|但是|却"
 )
 _TROUBLE_WORDS = frozenset(word for word in _TROUBLE.split("|") if word.isascii())
 _TROUBLE_PIECES = tuple(word for word in _TROUBLE.split("|") if not word.isascii())
 _TOKEN = re.compile(r"[a-z0-9]+(?:[_'.+\-/][a-z0-9]+)*\+?")
+#: Results that are trouble where prose tells of them; logs count them as well.
+_RESULTS = frozenset("nan nans inf black garbage gibberish always suddenly unfortunately worse different differs struggle struggles slower slowly drift drifts".split())
 _LEAST = re.compile(r"^\+[1-9]$")
 _PART = re.compile(r"[a-z0-9]+")
 #: Prose begins with a word, and not with a time, a path, a prompt or a frame.
@@ -361,12 +363,17 @@ def neighbours(found: list[Sentence]) -> list[Sentence]:
     return [
         Sentence(one.line, f"{one.text}. {other.text}", f"{one.lowered}. {other.lowered}", one.words | other.words)
         for one, other in pairwise([sentence for sentence in found if "|" not in sentence.text])
-        if other.line - one.line <= 2 and len(one.text) + len(other.text) < MAX_SENTENCE and (_troubled(one) or _troubled(other))
+        if other.line - one.line <= 2 and len(one.text) + len(other.text) < MAX_SENTENCE and (_troubled(one) or _troubled(other) or _bad_results(one, other))
     ]
 
 
 def _troubled(sentence: Sentence) -> bool:
     return not _TROUBLE_WORDS.isdisjoint(sentence.words) or any(piece in sentence.lowered for piece in _TROUBLE_PIECES)
+
+
+def _bad_results(one: Sentence, other: Sentence) -> bool:
+    found = not _RESULTS.isdisjoint(one.words) or not _RESULTS.isdisjoint(other.words)
+    return found and _is_spoken(one) and _is_spoken(other)
 
 
 def _sentence(number: int, text: str, lowered: str) -> Sentence:
