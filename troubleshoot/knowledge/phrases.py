@@ -27,7 +27,7 @@ MOST_UNDER_TITLE = 8
 #: Directly below a title stands prose, and not another line of a list.
 _LONG = 60
 
-_SENTENCE_END = re.compile(r"[.!?;](?=\s|$)|[。！？；\n]")
+_SENTENCE_END = re.compile(r"(?<!\bincl)(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)(?<!\baka)(?<!\bapprox)[.!?;](?=\s|$)|[。！？；\n]")
 #: A shorter line was ended on purpose.
 _WRAPPED = 50
 #: The end of a line within a sentence, six words of prose before it at least, and how the next line goes on.
@@ -37,7 +37,8 @@ _GOES_ON = re.compile(r"[a-z][a-z'-]*(?: |,|\.?$)")
 _TROUBLE = WORD_CLASSES["wrong"] + (
     "|but|although|though|however|instead|why|how|whereas|still|only|stays|remains|says|prints|printed|shows|returns"
     "|gives|gave|got|reports|wrong|unexpected|issue|problem"
-    "|为什么|怎么|如何|问题|还是|但是|却"
+    "|different|differ|differs|worse|slower|faster|nan|nans|black|identical|expected|shouldn't|supposed|thought"
+    "|为什么|怎么|如何|问题|还是|但是|却|变|不一样"
 )
 _TROUBLE_WORDS = frozenset(word for word in _TROUBLE.split("|") if word.isascii())
 _TROUBLE_PIECES = tuple(word for word in _TROUBLE.split("|") if not word.isascii())

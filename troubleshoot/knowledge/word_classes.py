@@ -45,6 +45,27 @@ _MADE = (
     "create|creates|created|allocates|allocated|initialises|initialised|initializes|initialized|constructed|defined|made|stored|kept|"
     "创建|新建|定义"
 )
+_NAN = (
+    "nan|nans|isnan|not_a_number|inf|infs|infinity|infinite|infinities|nonfinite|non-finite|not_finite|非数|无穷"
+)
+_DIFFERS = (
+    "different|differently|differ|differs|differed|difference|differences|mismatch|mismatches|deviate|deviates|deviation|deviations|discrepancy|discrepancies|"
+    "diverge|diverges|inconsistent|inconsistency|disagree|disagrees|not_identical|not_equal|not_the_same|vary|varies|"
+    "不同|不一致|不一样|差异|偏差|对不上|误差|有出入"
+)
+_PASCAL = (
+    "p40|p100|p4|p6|p2000|p5000|p6000|m40|m60|k80|k40|k20|1050|1050ti|1060|1070|1070ti|1080|1080ti|gtx1050|gtx1060|gtx1070|gtx1080|gtx1080ti|"
+    "970|980|980ti|titan_x|titan_xp|pascal|maxwell|kepler|gp100|gp102|帕斯卡|10系"
+)
+_TURING = (
+    "t4|v100|v100s|2060|2070|2080|2080ti|rtx2060|rtx2070|rtx2080|rtx2080ti|rtx_8000|rtx_6000|rtx_5000|rtx8000|rtx6000|quadro_rtx|titan_rtx|"
+    "titan_v|turing|volta|sm_70|sm_75|sm70|sm75|t1000|t2000|图灵|20系"
+)
+_GTX16 = "1630|1650|1660|1650ti|1660ti|1650s|1660s|gtx1650|gtx1660|gtx1660ti|gtx16|gtx_16|16xx|16_series|mx450|mx550|t600|t500|t1200|16系"
+_AMPERE = (
+    "a100|a100s|a800|a40|a10|a10g|a30|a6000|a5000|a4000|a2000|3090|3090s|3090ti|3080|3080ti|3070|3070ti|3060|3060ti|3050|rtx3090|rtx3080|rtx3070|rtx3060|30xx|"
+    "30_series|4090|4090s|4080|4070|4060|rtx4090|rtx4080|40xx|40_series|l4|l20|l40|l40s|h100|h100s|h800|h200|h20|5090|5080|5070|50_series|ampere|hopper|30系|40系"
+)
 
 #: The words of each class, as the alternatives of a term.
 WORD_CLASSES: dict[str, str] = {
@@ -67,6 +88,13 @@ WORD_CLASSES: dict[str, str] = {
     "not": _NOT,
     "fails": _FAILS,
     "wrong": f"{_NOT}|{_FAILS}",
+    "nan": _NAN,
+    "differs": _DIFFERS,
+    # graphics cards: before Volta, those without bfloat16, those whose float16 gives NaN, those with TF32
+    "pascal": _PASCAL,
+    "turing": _TURING,
+    "gtx16": _GTX16,
+    "ampere": _AMPERE,
 }
 
 _NAME = re.compile(r"<([a-z0-9]+)>")
