@@ -27,7 +27,7 @@ MOST_UNDER_TITLE = 8
 #: Directly below a title stands prose, and not another line of a list.
 _LONG = 60
 
-_SENTENCE_END = re.compile(r"[.!?;](?=\s|$)|[。！？；\n]")
+_SENTENCE_END = re.compile(r"(?<!\bincl)(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)(?<!\baka)(?<!\bapprox)[.!?;](?=\s|$)|[。！？；\n]")
 #: A shorter line was ended on purpose.
 _WRAPPED = 50
 #: The end of a line within a sentence, six words of prose before it at least, and how the next line goes on.
@@ -37,13 +37,17 @@ _GOES_ON = re.compile(r"[a-z][a-z'-]*(?: |,|\.?$)")
 _TROUBLE = WORD_CLASSES["wrong"] + (
     "|but|although|though|however|instead|why|how|whereas|still|only|stays|remains|says|prints|printed|shows|returns"
     "|gives|gave|got|reports|wrong|unexpected|issue|problem|problems"
-    "|为什么|怎么|如何|问题|还是|但是|却"
+    "|identical|expected|shouldn't|supposed|thought"
+    "|为什么|怎么|如何|问题|还是|但是|却|变|不一样"
 )
 _TROUBLE_WORDS = frozenset(word for word in _TROUBLE.split("|") if word.isascii())
 _TROUBLE_PIECES = tuple(word for word in _TROUBLE.split("|") if not word.isascii())
 _TOKEN = re.compile(r"[a-z0-9]+(?:[_'.+\-/][a-z0-9]+)*\+?")
 #: Results that are trouble where prose tells of them; logs count them as well.
-_RESULTS = frozenset("nan nans inf black garbage gibberish always suddenly unfortunately worse different differs struggle struggles slower slowly drift drifts".split())
+_RESULTS = frozenset({
+    "nan", "nans", "inf", "black", "garbage", "gibberish", "always", "suddenly", "unfortunately", "worse", "different", "differ", "differs",
+    "struggle", "struggles", "slower", "slowly", "faster", "drift", "drifts",
+})  # fmt: skip
 _LEAST = re.compile(r"^\+[1-9]$")
 _PART = re.compile(r"[a-z0-9]+")
 #: Prose begins with a word, and not with a time, a path, a prompt or a frame.
@@ -363,8 +367,12 @@ def neighbours(found: list[Sentence]) -> list[Sentence]:
     return [
         Sentence(one.line, f"{one.text}. {other.text}", f"{one.lowered}. {other.lowered}", one.words | other.words)
         for one, other in pairwise([sentence for sentence in found if "|" not in sentence.text])
-        if other.line - one.line <= 2 and len(one.text) + len(other.text) < MAX_SENTENCE and (_troubled(one) or _troubled(other) or _bad_results(one, other))
+        if other.line - one.line <= 2 and len(one.text) + len(other.text) < MAX_SENTENCE and _tell_of_trouble(one, other)
     ]
+
+
+def _tell_of_trouble(one: Sentence, other: Sentence) -> bool:
+    return _troubled(one) or _troubled(other) or _bad_results(one, other)
 
 
 def _troubled(sentence: Sentence) -> bool:

@@ -46,8 +46,19 @@ _MADE = (
     "创建|新建|定义"
 )
 
+# graphics cards
+_PASCAL = (
+    "p40|p100|p4|p6|p2000|p5000|p6000|m40|m60|k80|k40|k20|1050|1050ti|1060|1070|1070ti|1080|1080ti|gtx1050|gtx1060|gtx1070|gtx1080|gtx1080ti|"
+    "970|980|980ti|titan_x|titan_xp|pascal|maxwell|kepler|gp100|gp102|帕斯卡|10系"
+)
+_TURING = (
+    "t4|v100|v100s|2060|2070|2080|2080ti|rtx2060|rtx2070|rtx2080|rtx2080ti|rtx_8000|rtx_6000|rtx_5000|rtx8000|rtx6000|quadro_rtx|titan_rtx|"
+    "titan_v|turing|volta|sm_70|sm_75|sm70|sm75|t1000|t2000|图灵|20系"
+)
+_GTX16 = "1630|1650|1660|1650ti|1660ti|1650s|1660s|gtx1650|gtx1660|gtx1660ti|gtx16|gtx_16|16xx|16_series|mx450|mx550|t600|t500|t1200|16系"
+
 # numbers that go wrong
-_NAN = "nan|nans|inf|infs|infinity|infinite|infinities|not_a_number|non-finite|nonfinite|not_finite"
+_NAN = "nan|nans|isnan|inf|infs|infinity|infinite|infinities|not_a_number|non-finite|nonfinite|not_finite|非数|无穷"
 _AMP = (
     "amp|autocast|autocasting|mixed_precision|mixed-precision|mixed_fp16|gradscaler|grad_scaler|apex|16-mixed|bf16-mixed|automatic_mixed_precision|"
     "opt_level|混合精度"
@@ -59,7 +70,7 @@ _WORKS = (
 )
 _BAD = (
     "wrong|wrongly|incorrect|incorrectly|bad|badly|poor|poorly|weird|weirdly|strange|odd|garbage|junk|nonsense|nonsensical|gibberish|rubbish|"
-    "meaningless|garbled|garbled|broken|corrupt|corrupted|useless|unusable|terrible|terribly|awful|horrible|random|distorted|messed|mess|"
+    "meaningless|garbled|broken|corrupt|corrupted|useless|unusable|terrible|terribly|awful|horrible|random|distorted|messed|mess|"
     "degenerate|abnormal|not_correct|not_right|错误|不对|乱码|混乱|无意义|不正常|异常|很差"
 )
 _EMPTY = (
@@ -67,10 +78,10 @@ _EMPTY = (
     "repeats|repeating|repeated|repetition|repetitive|感叹号|为空|空的|全0|全零|重复"
 )
 _DIFFERS = (
-    "different|differently|differ|differs|differed|differing|difference|differences|discrepancy|discrepancies|mismatch|mismatches|mismatched|"
+    "different|differently|differ|differs|differed|differing|vary|varies|difference|differences|discrepancy|discrepancies|mismatch|mismatches|mismatched|"
     "inconsistent|inconsistency|inconsistencies|disagree|disagrees|deviate|deviates|deviation|deviations|diverge|diverges|not_same|not_the_same|"
     "not_identical|not_equal|not_close|not_allclose|not_match|doesn't_match|don't_match|not_agree|don't_agree|doesn't_agree|something_else|misaligned|"
-    "unequal|allclose|不同|不一致|不一样|不相同|差异|偏差|对不上|对不齐|有差别|不等"
+    "unequal|allclose|不同|不一致|不一样|不相同|差异|偏差|对不上|对不齐|有差别|有出入|不等"
 )
 _INACCURATE = (
     "inaccurate|inaccuracy|imprecise|inexact|rounded|rounding|rounds|numerical|imprecision|less_accurate|less_precise|low_precision|lower_precision|"
@@ -78,14 +89,11 @@ _INACCURATE = (
     "digits|decimals|误差|不准|精度|不精确"
 )
 _AMPERE = (
-    "a100|a800|a40|a10|a10g|a30|a6000|a5000|a4500|a4000|a2000|3090|3090ti|3080|3080ti|3070|3070ti|3060|3060ti|3050|30xx|30_series|rtx30|rtx3090|"
-    "rtx3080|rtx3070|rtx3060|4090|4090d|4080|4070|4070ti|4060|4060ti|40xx|40_series|rtx4090|rtx4080|rtx40|l4|l20|l40|l40s|h100|h800|h200|h20|"
-    "gh200|b200|5090|5080|5070|rtx5090|50xx|50_series|ampere|hopper|ada|blackwell|安培"
+    "a100|a100s|a800|a40|a10|a10g|a30|a6000|a5000|a4500|a4000|a2000|3090|3090s|3090ti|3080|3080ti|3070|3070ti|3060|3060ti|3050|30xx|30_series|rtx30|rtx3090|"
+    "rtx3080|rtx3070|rtx3060|4090|4090s|4090d|4080|4070|4070ti|4060|4060ti|40xx|40_series|rtx4090|rtx4080|rtx40|l4|l20|l40|l40s|h100|h100s|h800|h200|h20|"
+    "gh200|b200|5090|5080|5070|rtx5090|50xx|50_series|ampere|hopper|ada|blackwell|安培|30系|40系"
 )
-_OLDER_GPU = (
-    "v100|2080|2080ti|2070|2060|rtx2080|rtx2080ti|1080|1080ti|gtx1080|gtx1080ti|1070|1070ti|1060|1050|1050ti|1650|1660|t4|p100|p40|p4|k80|m40|"
-    "titan|rtx_6000|quadro|turing|volta|pascal|maxwell|20_series|20xx|10_series|10xx|older|old_gpu|old_card"
-)
+_OLDER_GPU = f"{_PASCAL}|{_TURING}|{_GTX16}|titan|quadro|20_series|20xx|10_series|10xx|older|old_gpu|old_card"
 _RESULT = (
     "result|results|output|outputs|value|values|computation|computations|calculation|calculations|inference|prediction|predictions|psnr|ssim|accuracy|"
     "map|iou|miou|auc|f1|rmse|fid|wer|ate|metric|metrics|score|scores|loss|numbers|features|detections|keypoints|energy|energies|force|forces|"
@@ -132,6 +140,10 @@ WORD_CLASSES: dict[str, str] = {
     "oldgpu": _OLDER_GPU,
     "result": _RESULT,
     "matrix": _MATRIX,
+    # graphics cards: before Volta, those without bfloat16, those whose float16 gives NaN, those with TF32
+    "pascal": _PASCAL,
+    "turing": _TURING,
+    "gtx16": _GTX16,
 }
 
 _NAME = re.compile(r"<([a-z0-9]+)>")
