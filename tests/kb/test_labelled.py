@@ -24,10 +24,10 @@ def test_the_labels_are_of_the_vocabulary() -> None:
     wrong = [
         name
         for name, label, _ in CASES
-        if not {label["cause"], *(label["also"] or ())} <= CAUSES
-        or label["cause"] in (label["also"] or ())
-        or not set(label["fix"] or ()) <= KINDS
-        or not str(label["source"]).startswith("https://")
+        if not {label["cause"], *(label.get("also") or ())} <= CAUSES
+        or label["cause"] in (label.get("also") or ())
+        or not set(label.get("fix") or ()) <= KINDS
+        or not str(label.get("source")).startswith("https://")
     ]
     assert wrong == []
 
