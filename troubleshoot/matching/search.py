@@ -96,6 +96,15 @@ class SearchText:
         """Return the text of the line at an offset."""
         return self.parts[max(0, bisect_right(self.starts, offset) - 1)]
 
+    def stretches(self, lines: range) -> list[tuple[int, int]]:
+        """Return from where to where the text of some lines goes: a message that lines show only wrapped stands at the end once more."""
+        found: list[tuple[int, int]] = []
+        for start, part, number in zip(self.starts, self.parts, self.numbers, strict=True):
+            if number in lines:
+                joins = bool(found) and found[-1][1] + 1 == start
+                found[-1:] = [(found[-1][0], start + len(part))] if joins else [*found[-1:], (start, start + len(part))]
+        return found
+
     @lazy_attribute
     def words(self) -> set[str]:
         """The words that lead into the index."""
@@ -178,13 +187,15 @@ class Search:
     def _fall_back(self, numbers: list[int]) -> None:
         """Look for the general wordings of fallbacks in messages that no other template fits; prose uses such words as well."""
         known = {hit.line for hit in self.hits} | {hit.line for hit, cut in self.recalled if cut}
-        spans = [range(one.line, one.last_line + 1) for failure in self.report.failures for one in failure.exceptions]
-        silent = {line for span in spans if known.isdisjoint(span) for line in span}
-        if not silent:
-            return
-        for number in numbers:
-            found = _find(number, compile_template(self.base.index.patterns[number][1]), self.text, self.base)
-            self.hits.extend(hit for hit in found if hit.line in silent)
+        text = self.text
+        for failure in self.report.failures:
+            for one in failure.exceptions:
+                lines = range(one.line, one.last_line + 1)
+                for start, end in text.stretches(lines) if known.isdisjoint(lines) else ():
+                    for number in numbers:
+                        match = compile_template(self.base.index.patterns[number][1]).search(text.lowered, text.original, start, end)
+                        if match is not None:
+                            self.hits.append(Hit(number, text.line_at(match.start), match.captured, text.part_at(match.start)))
 
     def reads(self, entry: Entry) -> frozenset[str]:
         """Return the facts that an entry's answer depends on."""
