@@ -307,6 +307,12 @@ def test_an_issue_without_fixes_needs_general_ones(tmp_path: Path) -> None:
     assert any("acme/faulty.yaml" in line and "none here, and none in general for" in line for line in found)
 
 
+def test_a_sign_that_nobody_uses_is_told(tmp_path: Path) -> None:
+    """It would be mended in vain."""
+    found = problems_of(write_base(tmp_path, signs='schema: 1\nsigns: {odd: {text: "frob|frobbed"}}\n'))
+    assert any("signs.yaml:1: signs.odd: no entry uses this sign" in line for line in found)
+
+
 def test_templates_out_of_scope_are_parsed(tmp_path: Path) -> None:
     """A fault there would silently let the failures through."""
     scope = "schema: 1\ngroups:\n  - {id: shapes, title: {en: shapes, zh: 形状}, message: ['frob {x']}\n"
