@@ -224,13 +224,20 @@ class _Scanner:
             from troubleshoot.report import boxes
 
             if boxes.begins_cut_box(lines, at):
-                return self._one(boxes.read_box(self.source, at))
+                return self._cut(boxes.read_box(self.source, at), at)
         if any("-> " in line for line in below):
             from troubleshoot.report import notebooks
 
             if notebooks.begins_notebook_frame(lines, at):
-                return self._one(notebooks.read_notebook(self.source, at))
+                return self._cut(notebooks.read_notebook(self.source, at), at)
         return at + 1
+
+    def _cut(self, result: tuple[RaisedException | None, int], at: int) -> int:
+        """Frames whose top is missing: where the end is missing too, the message may stand above them."""
+        one, past = result
+        if one and not one.type and not one.message:
+            one = self._named(one, at)
+        return self._one((one, past))
 
     # -- messages --------------------------------------------------------------------------------------------------------------
 
