@@ -46,8 +46,10 @@ _TOKEN = re.compile(r"[a-z0-9]+(?:[_'.+\-/][a-z0-9]+)*\+?")
 #: Results that are trouble where prose tells of them; logs count them as well.
 _RESULTS = frozenset({
     "nan", "nans", "inf", "black", "garbage", "gibberish", "always", "suddenly", "unfortunately", "worse", "different", "differ", "differs",
-    "struggle", "struggles", "slower", "slowly", "faster", "drift", "drifts",
+    "struggle", "struggles", "slower", "slowly", "faster", "drift", "drifts", "drop", "drops", "dropped", "noisy", "noise", "empty", "blank",
+    "nonsense",
 })  # fmt: skip
+_RESULT_PIECES = ("乱", "全黑", "黑屏", "为空", "下降", "变差", "不一致", "差很多", "差得", "全是")
 _LEAST = re.compile(r"^\+[1-9]$")
 _PART = re.compile(r"[a-z0-9]+")
 #: Prose begins with a word, and not with a time, a path, a prompt or a frame.
@@ -380,8 +382,12 @@ def _troubled(sentence: Sentence) -> bool:
 
 
 def _bad_results(one: Sentence, other: Sentence) -> bool:
-    found = not _RESULTS.isdisjoint(one.words) or not _RESULTS.isdisjoint(other.words)
+    found = _holds_results(one) or _holds_results(other)
     return found and _is_spoken(one) and _is_spoken(other)
+
+
+def _holds_results(sentence: Sentence) -> bool:
+    return not _RESULTS.isdisjoint(sentence.words) or any(piece in sentence.lowered for piece in _RESULT_PIECES)
 
 
 def _sentence(number: int, text: str, lowered: str) -> Sentence:

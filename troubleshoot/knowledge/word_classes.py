@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 _FP16 = "fp16|float16|f16|fp_16|float_16|half_precision|half-precision|half_float|half_model|halftensor|半精度"
-_BF16 = "bf16|bfloat16|bfloat|brain_float|brain_floating"
+_BF16 = "bf16|bfloat16|xla_use_bf16|bfloat|brain_float|brain_floating"
 _NOT = (
     "not|cannot|can't|cant|doesn't|doesnt|don't|dont|didn't|isn't|isnt|aren't|wasn't|weren't|won't|wont|wouldn't|couldn't|never|unable|"
     "impossible|unsupported|unavailable|lack|lacks|lacking|incompatible|"
