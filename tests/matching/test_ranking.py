@@ -170,6 +170,19 @@ def test_a_release_outside_refutes_and_the_parent_answers(base: KnowledgeBase) -
     assert [issue for issue, _ in diagnosis.refuted] == ["acme/frob-model"]
 
 
+def test_a_release_alone_does_not_name_a_place(tmp_path: Path) -> None:
+    """An entry about one place of a library needs that place: its releases may span years, and its message be a common one."""
+    place = SPECIAL.replace("models: [acme-large]\n", "")
+    for name, text in {"torch/frob": FAMILY, "acme/frob-model": place}.items():
+        path = tmp_path / f"{name}.yaml"
+        path.parent.mkdir()
+        path.write_text(text, encoding="utf-8")
+    (tmp_path / "causes.yaml").write_bytes((Path(__file__).parents[2] / "kb" / "causes.yaml").read_bytes())
+    base = load_kb([tmp_path], shipped=False)
+    assert first(ERROR, base, have={"acme": "1.3"}) == ("torch/frob", "dtype-mismatch/input-vs-weight")
+    assert first(FRAMES + ERROR, base, have={"acme": "1.3"}) == ("acme/frob-model", "dtype-mismatch/fp32-island")
+
+
 def test_whole_traceback_without_the_frame_refutes(base: KnowledgeBase) -> None:
     """The place was not passed."""
     elsewhere = FRAMES.replace("acme/modeling.py", "other/modeling.py")

@@ -46,8 +46,8 @@ _TOKEN = re.compile(r"[a-z0-9]+(?:[_'.+\-/][a-z0-9]+)*\+?")
 #: Results that are trouble where prose tells of them; logs count them as well.
 _RESULTS = frozenset({
     "nan", "nans", "inf", "black", "garbage", "gibberish", "always", "suddenly", "unfortunately", "worse", "different", "differ", "differs",
-    "struggle", "struggles", "slower", "slowly", "faster", "drift", "drifts", "drop", "drops", "dropped", "noisy", "noise", "empty", "blank",
-    "nonsense",
+    "struggle", "struggles", "slower", "slowly", "faster", "drift", "drifts", "drop", "drops", "dropped", "noisy", "noise", "empty",
+    "blank", "nonsense",
 })  # fmt: skip
 _RESULT_PIECES = ("乱", "全黑", "黑屏", "为空", "下降", "变差", "不一致", "差很多", "差得", "全是")
 _LEAST = re.compile(r"^\+[1-9]$")
