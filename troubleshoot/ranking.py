@@ -54,6 +54,8 @@ _CALIBRATION = 0.35
 _BESIDE_OTHER = -2.5
 #: ... or no explanation at all.
 _BESIDE_UNEXPLAINED = -0.9
+#: ... which was cut above its message: the prose beside it may well tell what it was.
+_BESIDE_CUT = -0.3
 #: Prose that asks for a feature: one phrase is not enough then.
 _WISH = -1.0
 
@@ -148,6 +150,9 @@ def _penalty(place: int | None, report: Report, matches: Matches, explained: set
     if not causes:
         return _WISH if matches.wishes else 0.0
     first = causes[0]
+    root = report.failures[first].root
+    if not root.name and not root.message:
+        return _BESIDE_CUT
     if first in explained:
         return _BESIDE_UNEXPLAINED
     return _BESIDE_OTHER if first in matches.out_of_scope else _BESIDE_UNEXPLAINED

@@ -68,10 +68,13 @@ def test_a_title_goes_with_the_sentences_below_it() -> None:
         "Training\n\nWith fp16.\nIt gives inf.",
         "Add an fp16 switch\nFix inf in softmax\nUpdate the docs",
         "fp16 " + "and more " * 30 + "\n\nIt gives inf.",
+        "fp16 training\n\nmasked = x.masked_fill(mask, inf)",
+        "fp16 training\n\n--fill inf",
+        "fp16 training\n\nfill inf \\",
     ],
 )
 def test_what_is_no_title_or_no_sentence_below_it(text: str) -> None:
-    """Sentences in the first line, tables, messages, log lines, lists, two sentences below a title, a first line that is too long."""
+    """Sentences in the first line, tables, messages, log lines, lists, two sentences below a title, a long first line, code and options."""
     assert not told("fp16 inf", text)
 
 

@@ -54,6 +54,8 @@ _LEAST = re.compile(r"^\+[1-9]$")
 _PART = re.compile(r"[a-z0-9]+")
 #: Prose begins with a word, and not with a time, a path, a prompt or a frame.
 _SPOKEN = re.compile(r"(?!file \"|traceback|[\w.]*error:|warning|info|debug)[^\w/$>{|\\]*(?:[^\W\d_]|\d{0,4}[^\W\d_])", re.IGNORECASE)
+#: An option of a command, an assignment, a line that goes on below.
+_WRITTEN = re.compile(r"\s*(?:--[a-z]|[\w.\[\]'\"]+ ?=(?!=)|.*\\$)", re.IGNORECASE)
 _PLAIN = re.compile(r"^[a-z0-9_'.+\-/*]+$")
 _IN_WORDS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
 #: Han, kana and hangul: written without blanks, so that terms match as substrings
@@ -288,7 +290,8 @@ def _title(found: list[Sentence]) -> Sentence | None:
 
 def _is_spoken(sentence: Sentence) -> bool:
     """Tell prose from log lines, messages, code and the columns of a table."""
-    return _SPOKEN.match(sentence.lowered) is not None and "  " not in sentence.text and "\t" not in sentence.text
+    text = sentence.text
+    return _SPOKEN.match(sentence.lowered) is not None and "  " not in text and "\t" not in text and _WRITTEN.match(text) is None
 
 
 #: Nobody said anything.
