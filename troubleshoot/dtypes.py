@@ -112,6 +112,24 @@ def parse_dtype(text: str) -> str | None:
     return pair[1] if pair else None
 
 
+#: Spellings that are words of the language, or types of Python, as well.
+_AMBIGUOUS = frozenset({
+    "double", "float", "single", "half", "long", "int", "short", "char", "signed char", "byte", "unsigned char", "bool", "boolean",
+})  # fmt: skip
+_NAMESPACE = re.compile(r"^(?:torch|np|numpy|c10::|at::|jnp|tl|scalartype::)", re.IGNORECASE)
+
+
+@lru_cache(maxsize=1024)
+def parse_dtype_name(text: str) -> str | None:
+    """Return torch's name of the dtype that ``text`` names beyond doubt, or None: quotes and brackets around it do not matter.
+
+    >>> parse_dtype_name("`torch.float`"), parse_dtype_name("[bf16"), parse_dtype_name("float"), parse_dtype_name("half")
+    ('float32', 'bfloat16', None, None)
+    """
+    bare = text.strip("'\"`()[]{}<>")
+    return None if _bare(bare) in _AMBIGUOUS and _NAMESPACE.match(bare) is None else parse_dtype(bare)
+
+
 @lru_cache(maxsize=1024)
 def parse_tensor_type(text: str) -> tuple[str, str] | None:
     """Return (device, dtype) of a legacy tensor type, or None.

@@ -200,8 +200,11 @@ def _contenders(group: list[Candidate]) -> tuple[list[Candidate], Candidate | No
 
     Entries that only stand in for a message are left out where another entry knows the message.
     """
-    if any(one.where in _TEMPLATE and one.literal > 1 for one in group):
+    if any(one.where in _TEMPLATE and one.literal > 1 and not one.entry.fallback for one in group):
         group = [one for one in group if not one.entry.fallback]
+    elif any(one.where == "said" and not one.entry.fallback for one in group):
+        # Nor does its general wording of a message stand against what another entry finds said in it.
+        group = [one for one in group if not (one.entry.fallback and one.where == "message")]
     most_literal = _most_literal(group)
     if most_literal is not None and most_literal.refuted_by is not None:
         return [one for one in group if one is not most_literal], None
@@ -320,7 +323,7 @@ def _hypotheses(candidate: Candidate, strength: float, scale: float, leads: bool
     found: list[Hypothesis] = []
     for weighted, share in shares:
         confidence = strength * scale
-        if count > 1:
+        if count > 1 or candidate.entry.fallback:
             confidence = min(confidence, OPEN_FAMILY)
         # The family as an issue is as sure as its message; a cause that is not the first one is listed as an alternative.
         found.append(

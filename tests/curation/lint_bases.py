@@ -67,13 +67,15 @@ def changed(changes: dict[str, Any]) -> dict[str, Any]:
 
 
 def write_base(root: Path, *entries: dict[str, Any], **files: str) -> Path:
-    """Write entries, the shipped taxonomy and further files (``out_of_scope`` or ``causes``: their text) below ``root``."""
+    """Write entries, the shipped taxonomy and further files (``out_of_scope``, ``signs`` or ``causes``: their text) below ``root``."""
     for entry in entries:
         path = root / f"{entry['id']}.yaml"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(yaml.safe_dump(entry, allow_unicode=True, sort_keys=False), encoding="utf-8")
     shipped = Path(__file__).parents[2] / "kb" / "causes.yaml"
     (root / "causes.yaml").write_text(files.get("causes") or shipped.read_text(encoding="utf-8"), encoding="utf-8")
+    if "signs" in files:
+        (root / "signs.yaml").write_text(files["signs"], encoding="utf-8")
     if "out_of_scope" in files:
         (root / "out-of-scope.yaml").write_text(files["out_of_scope"], encoding="utf-8")
     return root

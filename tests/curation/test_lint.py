@@ -184,9 +184,9 @@ def test_the_good_entry_and_its_unfaulty_copy_pass(tmp_path: Path) -> None:
 def test_every_check_is_tested() -> None:
     """A new check must be given a fault here: one that no fault reaches is not known to work."""
     tested = {
-        "_check_causes", "_check_names", "_check_refines", "_check_templates", "check_shapes", "check_possible", "check_phrases",
-        "_check_fixes", "_check_versions", "_check_cases", "_check_references", "_check_translations", "check_example_files",
-        "check_examples",
+        "_check_causes", "_check_signs", "_check_names", "_check_refines", "_check_templates", "check_shapes", "check_possible",
+        "check_phrases", "_check_fixes", "_check_versions", "_check_cases", "_check_references", "_check_translations",
+        "check_example_files", "check_examples",
     }  # fmt: skip
     assert {check.__name__ for check in checks.CHECKS} == tested
 
@@ -305,6 +305,12 @@ def test_an_issue_without_fixes_needs_general_ones(tmp_path: Path) -> None:
     causes = "schema: 1\ncauses:\n  dtype-mismatch/input-vs-weight: {title: {en: A, zh: A}, explanation: {en: A, zh: A}}\n"
     found = problems_of(write_base(tmp_path, changed({"fixes": [], "zh.fixes": {}}), causes=causes))
     assert any("acme/faulty.yaml" in line and "none here, and none in general for" in line for line in found)
+
+
+def test_a_sign_that_nobody_uses_is_told(tmp_path: Path) -> None:
+    """It would be mended in vain."""
+    found = problems_of(write_base(tmp_path, signs='schema: 1\nsigns: {odd: {text: "frob|frobbed"}}\n'))
+    assert any("signs.yaml:1: signs.odd: no entry uses this sign" in line for line in found)
 
 
 def test_templates_out_of_scope_are_parsed(tmp_path: Path) -> None:

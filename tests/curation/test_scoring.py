@@ -138,3 +138,15 @@ def test_a_folder_without_labels_is_told(tmp_path: Path) -> None:
     """And what a folder holds."""
     with pytest.raises(InputError, match=r"holds labels\.yaml and one ID\.txt for each label"):
         load_cases(tmp_path)
+
+
+def test_several_folders_are_taken_together(tmp_path: Path) -> None:
+    """Each with labels of its own; an id names its folder."""
+    for name, cause in (("b", "none"), ("a", "dtype-mismatch/double")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "labels.yaml").write_text(f"one: {{cause: {cause}}}", encoding="utf-8")
+        (tmp_path / name / "one.txt").write_text(name, encoding="utf-8")
+    assert [(id_, label["cause"], text) for id_, label, text in load_cases(tmp_path)] == [
+        ("a/one", "dtype-mismatch/double", "a"),
+        ("b/one", "none", "b"),
+    ]

@@ -18,6 +18,7 @@ from troubleshoot.knowledge.templates import (
     key_words,
     literal_length,
     parse_template,
+    template_length,
 )
 
 try:
@@ -49,6 +50,28 @@ def test_a_dtype_hole_takes_every_spelling(spelling: str) -> None:
 def test_a_hole_refuses_what_is_no_dtype() -> None:
     """The words fit, the content does not."""
     assert caught(SCALAR, "expected scalar type Banana but found Half") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("this kernel only supports torch.bfloat16, got another", "bfloat16"),
+        ("this kernel only supports `torch.float`", "float32"),
+        ("this kernel only supports [fp16, bf16]", "float16"),
+        ("this kernel only supports torch.cuda.HalfTensor", "float16"),
+        ("this kernel only supports half of the heads", None),
+        ("this kernel only supports int", None),
+        ("this kernel only supports float values", None),
+    ],
+)
+def test_a_dtype_name_is_no_other_word(text: str, wanted: str | None) -> None:
+    """What is a word of the language or a type of Python as well does not count, unless a namespace stands before it."""
+    assert caught("only supports {wanted:dtype_name}", text) == (wanted and {"dtype.wanted": wanted})
+
+
+def test_a_dtype_name_counts_as_literal_text() -> None:
+    """It tells about as much as a word."""
+    assert template_length("only supports {wanted:dtype_name}") == template_length("only supports {wanted:dtype}") + 6
 
 
 def test_tensor_types_give_dtype_and_device() -> None:

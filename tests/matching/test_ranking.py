@@ -79,7 +79,7 @@ kind: family
 fallback: true
 impact: error
 causes: [{cause: dtype-mismatch/cast-in-forward, weight: 1}]
-signature: {symptoms: ["frob dtype|expects half|float"]}
+signature: {message: [{template: "only handles {wanted:dtype_name}"}], symptoms: ["frob dtype|expects half|float"]}
 explanation: Two dtypes meet.
 references: []
 """
@@ -168,6 +168,19 @@ def test_a_release_outside_refutes_and_the_parent_answers(base: KnowledgeBase) -
     assert diagnosis.first is not None
     assert diagnosis.first.issue == "torch/frob"
     assert [issue for issue, _ in diagnosis.refuted] == ["acme/frob-model"]
+
+
+def test_a_release_alone_does_not_name_a_place(tmp_path: Path) -> None:
+    """An entry about one place of a library needs that place: its releases may span years, and its message be a common one."""
+    place = SPECIAL.replace("models: [acme-large]\n", "")
+    for name, text in {"torch/frob": FAMILY, "acme/frob-model": place}.items():
+        path = tmp_path / f"{name}.yaml"
+        path.parent.mkdir()
+        path.write_text(text, encoding="utf-8")
+    (tmp_path / "causes.yaml").write_bytes((Path(__file__).parents[2] / "kb" / "causes.yaml").read_bytes())
+    base = load_kb([tmp_path], shipped=False)
+    assert first(ERROR, base, have={"acme": "1.3"}) == ("torch/frob", "dtype-mismatch/input-vs-weight")
+    assert first(FRAMES + ERROR, base, have={"acme": "1.3"}) == ("acme/frob-model", "dtype-mismatch/fp32-island")
 
 
 def test_whole_traceback_without_the_frame_refutes(base: KnowledgeBase) -> None:
@@ -316,6 +329,19 @@ def test_a_fallback_is_silent_where_a_template_fits(text: str, base: KnowledgeBa
     issues = [one.issue for one in answer(text, base).diagnoses]
     assert issues[0] == "torch/frob"
     assert "torch/frob-told" not in issues
+
+
+def test_the_general_wording_of_a_fallback_is_read_in_messages_alone(base: KnowledgeBase) -> None:
+    """Prose uses such words as well."""
+    told = answer("ValueError: tinting only handles torch.bfloat16", base)
+    assert told.first is not None
+    assert (told.first.issue, told.verdict) == ("torch/frob-told", "likely")
+    assert answer("My tinting only handles torch.bfloat16, which is fine.", base).verdict == "unknown"
+
+
+def test_a_fallback_gives_way_to_what_is_said_in_the_message(base: KnowledgeBase) -> None:
+    """A phrase of another entry in the same message says more than a general wording."""
+    assert first("ValueError: the picture is green, it only handles torch.float32 and not fp16", base)[0] == "acme/green-image"
 
 
 def test_what_is_demanded_leads_only_where_it_holds(base: KnowledgeBase) -> None:

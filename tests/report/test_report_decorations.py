@@ -212,3 +212,35 @@ def test_line_numbers_are_those_of_the_paste() -> None:
     assert inside.failures[0].line == plain.failures[0].line + 3
     assert inside.failures[0].frames[0].at == plain.failures[0].frames[0].at + 3
     assert inside.failures[0].ranks == (3,)
+
+
+@pytest.mark.parametrize("left_out", ["...", "[...]", "(...)", "…", "<omitted>", "... 12 frames hidden ...", "[snip]", "......"])
+def test_what_stands_for_left_out_frames_ends_no_traceback(left_out: str) -> None:
+    """People cut a traceback right above its message, too; the frames that they kept still belong to it."""
+    report = read_report(
+        'Traceback (most recent call last):\n  File "train.py", line 3, in main\n    loss = step(x)\n'
+        f'  {left_out}\n  File "model.py", line 9, in forward\n    t = self.time_embed(t)\n{left_out}\nRuntimeError: no such thing\n'
+    )
+    assert [frame.file for frame in report.failures[0].frames] == ["train.py", "model.py"]
+    assert (len(report.failures), report.failures[0].root.message, report.failures[0].root.complete) == (1, "no such thing", False)
+
+
+def test_comments_of_notebook_templates_say_nothing_of_the_machine() -> None:
+    """The GPUs that a copied comment names are not the reporter's."""
+    report = read_report("dtype = None # None for auto detection. Float16 for Tesla T4, V100, Bfloat16 for Ampere+\nload_in_4bit = True\n")
+    assert not [mention for mention in report.mentions if mention.kind == "gpu"]
+
+
+@pytest.mark.parametrize(
+    "frames",
+    [
+        "│ /opt/site-packages/torch/nn/modules/normalization.py:190 in forward │\n│                             │\n│   189 │   def forward(self, input) │\n│ ❱ 190 │   │   return F.layer_norm( │\n",
+        "/opt/site-packages/torch/nn/modules/normalization.py in forward(self, input)\n    189     def forward(self, input):\n--> 190         return F.layer_norm(\n",
+    ],
+)
+def test_cut_frames_take_the_message_above_them(frames: str) -> None:
+    """The title has the message, the excerpt below it neither the top nor the end of the traceback: one failure."""
+    report = read_report(f"RuntimeError: expected scalar type Half but found Float\n\n{frames}")
+    assert len(report.failures) == 1
+    assert (report.failures[0].root.name, report.failures[0].root.message) == ("RuntimeError", "expected scalar type Half but found Float")
+    assert [frame.number for frame in report.failures[0].frames] == [190]

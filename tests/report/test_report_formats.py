@@ -201,6 +201,9 @@ def test_comfyui_reports_name_type_and_message() -> None:
     )
     failure = only(text)
     assert (failure.root.type, failure.root.message) == ("RuntimeError", "expected scalar type Half but found Float")
+    assert failure.root.line == 5, "the message is where it is stated, so that its dtypes are facts"
+    text = text.replace("found Float\n", "found Float\nfrom here on\n")
+    assert only(text).root.message == "expected scalar type Half but found Float\nfrom here on"
 
 
 def test_webui_indents_its_traceback() -> None:

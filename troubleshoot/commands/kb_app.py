@@ -102,7 +102,7 @@ def kb_lint(
     ),
 )
 def kb_score(
-    folder: Annotated[str, typer.Argument(metavar="FOLDER", help="A folder of ID.txt with labels.yaml (ID: cause, also, fix).")],
+    folder: Annotated[str, typer.Argument(metavar="FOLDER", help="A folder of ID.txt and labels.yaml, or of such folders.")],
     kb: Overlays = None,
     format: Annotated[str, typer.Option("--format", "-f", metavar="text|json", help="The form of the output.")] = "text",
     output: Output = None,

@@ -24,6 +24,7 @@ from troubleshoot.knowledge.collect import CAUSES_FILE, SCOPE_FILE, collect
 from troubleshoot.knowledge.compiled import compile_base
 from troubleshoot.knowledge.phrases import parse_phrase
 from troubleshoot.knowledge.schema import Affected, Entry, Fix, MessageTemplate, Verify
+from troubleshoot.knowledge.signs import SIGNS_FILE
 from troubleshoot.knowledge.source import line_of, read_yaml
 from troubleshoot.knowledge.templates import TemplateError, compile_template, literal_length, parse_template
 from troubleshoot.matching.releases import affected_text
@@ -98,6 +99,11 @@ def _check_causes(checked: Checked) -> Iterator[KnowledgeProblem]:
             for condition in weighted.likelier:
                 if condition.times is None or condition.times <= 0:
                     yield KnowledgeProblem(place, 1, "causes", f"a likelier condition of {weighted.cause} needs a positive `times`")
+
+
+def _check_signs(checked: Checked) -> Iterator[KnowledgeProblem]:
+    for name in sorted(set(checked.collected.signs) - checked.collected.used_signs):
+        yield KnowledgeProblem(SIGNS_FILE, 1, f"signs.{name}", "no entry uses this sign")
 
 
 def _check_names(checked: Checked) -> Iterator[KnowledgeProblem]:
@@ -311,6 +317,7 @@ def _check_translations(checked: Checked) -> Iterator[KnowledgeProblem]:
 
 CHECKS: tuple[Check, ...] = (
     _check_causes,
+    _check_signs,
     _check_names,
     _check_refines,
     _check_templates,

@@ -43,8 +43,8 @@ _CAUGHT = ("dtype", "device", "name", "number", "text", "version")
 
 #: What a hole of each type becomes (knowledge/templates.py, facts_of).
 _HOLE_FACTS: dict[str, tuple[str, ...]] = {
-    "dtype": ("dtype",), "tensor_type": ("dtype", "device"), "device": ("device", "number"), "int": ("number",), "float": ("number",),
-    "version": ("version",), "name": ("name",), "path": ("text",), "text": ("text",),
+    "dtype": ("dtype",), "dtype_name": ("dtype",), "tensor_type": ("dtype", "device"), "device": ("device", "number"),
+    "int": ("number",), "float": ("number",), "version": ("version",), "name": ("name",), "path": ("text",), "text": ("text",),
 }  # fmt: skip
 
 #: Two words that people join in a sentence without meaning one thing by them: "not found" is a term of its own in many a phrase.

@@ -1,7 +1,7 @@
 """``troubleshoot kb score FOLDER``: how good are the answers on labelled reports?
 
 A folder holds ``ID.txt`` files and ``labels.yaml``: ``ID: {cause, also: [...], fix: [kinds]}``, with the cause ``none`` for reports that
-are no precision problem. Reports are diagnosed with ``environment="report"``.
+are no precision problem; or it holds several such folders, which are taken together. Reports are diagnosed with ``environment="report"``.
 """
 
 from __future__ import annotations
@@ -67,11 +67,14 @@ class Scored:
 
 
 def load_cases(folder: Path) -> list[tuple[str, dict[str, Any], str]]:
-    """Return (id, label, text) of every labelled report.
+    """Return (id, label, text) of every labelled report; of several folders, ids are ``folder/id``.
 
     Raises:
         InputError: the folder, ``labels.yaml`` or a report is missing or malformed.
     """
+    parts = () if (folder / "labels.yaml").exists() else sorted(path.parent for path in folder.glob("*/labels.yaml"))
+    if parts:
+        return [(f"{part.name}/{name}", label, text) for part in parts for name, label, text in load_cases(part)]
     try:
         labels, _ = read_yaml(folder / "labels.yaml")
     except KnowledgeError as error:

@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from troubleshoot.errors import KnowledgeError, KnowledgeProblem
 from troubleshoot.knowledge.files import yaml_files
 from troubleshoot.knowledge.schema import Causes, Entry, Extension, OutOfScope, OutOfScopeFile
+from troubleshoot.knowledge.signs import SIGNS_FILE, put_signs, read_signs, used_signs
 from troubleshoot.knowledge.source import convert, line_of, read_yaml
 
 CAUSES_FILE = "causes.yaml"
@@ -28,6 +30,8 @@ class Collected:
     places: dict[str, Path] = field(default_factory=dict)
     causes: Causes | None = None
     out_of_scope: dict[str, OutOfScope] = field(default_factory=dict)
+    signs: dict[str, dict[str, Any]] = field(default_factory=dict)
+    used_signs: set[str] = field(default_factory=set)
     problems: list[KnowledgeProblem] = field(default_factory=list)
 
 
@@ -38,6 +42,11 @@ def collect(roots: Sequence[Path]) -> Collected:
         if not root.is_dir():
             collected.problems.append(KnowledgeProblem(root, 1, "", "is not a folder: give the folder that holds the entries"))
             continue
+        try:
+            if (root / SIGNS_FILE).is_file():
+                collected.signs.update(read_signs(root / SIGNS_FILE))
+        except KnowledgeError as error:
+            collected.problems.extend(error.problems)
         extensions: list[tuple[Extension, Path]] = []
         for path in yaml_files(root):
             try:
@@ -50,8 +59,12 @@ def collect(roots: Sequence[Path]) -> Collected:
 
 
 def _read(path: Path, root: Path, collected: Collected, extensions: list[tuple[Extension, Path]]) -> None:
-    data, node = read_yaml(path)
     relative = path.relative_to(root).as_posix()
+    if relative == SIGNS_FILE:
+        return
+    data, node = read_yaml(path)
+    collected.used_signs |= used_signs(data)
+    data = put_signs(data, collected.signs, path, node)
     if relative == CAUSES_FILE:
         causes = convert(data, node, Causes, path)
         if collected.causes is not None:

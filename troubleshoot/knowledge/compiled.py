@@ -62,7 +62,7 @@ def _patterns(collected: Collected, warnings: list[str]) -> list[tuple[str, str,
         if entry.status == "withdrawn":
             continue
         for one in entry.signature.message:
-            owners.setdefault(("t", one.template), []).append(id_)
+            owners.setdefault(("f" if entry.fallback else "t", one.template), []).append(id_)
         for symptom in entry.signature.symptoms:
             owners.setdefault(("p", symptom), []).append(id_)
     for group in collected.out_of_scope.values():
@@ -70,7 +70,7 @@ def _patterns(collected: Collected, warnings: list[str]) -> list[tuple[str, str,
             owners.setdefault(("t", template), []).append(SCOPE_OWNER + group.id)
     patterns: list[tuple[str, str, list[str]]] = []
     for (kind, text), ids in owners.items():
-        if kind == "t":
+        if kind != "p":
             try:
                 parse_template(text)
             except TemplateError as error:
@@ -82,7 +82,7 @@ def _patterns(collected: Collected, warnings: list[str]) -> list[tuple[str, str,
 
 def _keys(patterns: list[tuple[str, str, list[str]]]) -> tuple[dict[str, list[int]], list[int], list[list[str]]]:
     """Choose for each pattern the group of words that is rarest over all patterns; list the words that each cannot do without."""
-    groups = [key_words(parse_template(text)) if kind == "t" else phrase_keys(parse_phrase(text)) for kind, text, _ in patterns]
+    groups = [phrase_keys(parse_phrase(text)) if kind == "p" else key_words(parse_template(text)) for kind, text, _ in patterns]
     frequency = Counter(word for one in groups for group in one for word in group)
     keys: dict[str, list[int]] = {}
     always: list[int] = []

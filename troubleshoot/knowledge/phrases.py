@@ -27,7 +27,7 @@ MOST_UNDER_TITLE = 8
 #: Directly below a title stands prose, and not another line of a list.
 _LONG = 60
 
-_SENTENCE_END = re.compile(r"[.!?;](?=\s|$)|[。！？；\n]")
+_SENTENCE_END = re.compile(r"(?<!\bincl)(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)(?<!\baka)(?<!\bapprox)[.!?;](?=\s|$)|[。！？；\n]")
 #: A shorter line was ended on purpose.
 _WRAPPED = 50
 #: The end of a line within a sentence, six words of prose before it at least, and how the next line goes on.
@@ -36,12 +36,20 @@ _GOES_ON = re.compile(r"[a-z][a-z'-]*(?: |,|\.?$)")
 #: Two sentences with none of these tell of nothing that goes wrong.
 _TROUBLE = WORD_CLASSES["wrong"] + (
     "|but|although|though|however|instead|why|how|whereas|still|only|stays|remains|says|prints|printed|shows|returns"
-    "|gives|gave|got|reports|wrong|unexpected|issue|problem"
-    "|为什么|怎么|如何|问题|还是|但是|却"
+    "|gives|gave|got|reports|wrong|unexpected|issue|problem|problems"
+    "|identical|expected|shouldn't|supposed|thought"
+    "|为什么|怎么|如何|问题|还是|但是|却|变|不一样"
 )
 _TROUBLE_WORDS = frozenset(word for word in _TROUBLE.split("|") if word.isascii())
 _TROUBLE_PIECES = tuple(word for word in _TROUBLE.split("|") if not word.isascii())
 _TOKEN = re.compile(r"[a-z0-9]+(?:[_'.+\-/][a-z0-9]+)*\+?")
+#: Results that are trouble where prose tells of them; logs count them as well.
+_RESULTS = frozenset({
+    "nan", "nans", "inf", "black", "garbage", "gibberish", "always", "suddenly", "unfortunately", "worse", "different", "differ", "differs",
+    "struggle", "struggles", "slower", "slowly", "faster", "drift", "drifts", "drop", "drops", "dropped", "noisy", "noise", "empty",
+    "blank", "nonsense",
+})  # fmt: skip
+_RESULT_PIECES = ("乱", "全黑", "黑屏", "为空", "下降", "变差", "不一致", "差很多", "差得", "全是")
 _LEAST = re.compile(r"^\+[1-9]$")
 _PART = re.compile(r"[a-z0-9]+")
 #: Prose begins with a word, and not with a time, a path, a prompt or a frame.
@@ -361,12 +369,25 @@ def neighbours(found: list[Sentence]) -> list[Sentence]:
     return [
         Sentence(one.line, f"{one.text}. {other.text}", f"{one.lowered}. {other.lowered}", one.words | other.words)
         for one, other in pairwise([sentence for sentence in found if "|" not in sentence.text])
-        if other.line - one.line <= 2 and len(one.text) + len(other.text) < MAX_SENTENCE and (_troubled(one) or _troubled(other))
+        if other.line - one.line <= 2 and len(one.text) + len(other.text) < MAX_SENTENCE and _tell_of_trouble(one, other)
     ]
+
+
+def _tell_of_trouble(one: Sentence, other: Sentence) -> bool:
+    return _troubled(one) or _troubled(other) or _bad_results(one, other)
 
 
 def _troubled(sentence: Sentence) -> bool:
     return not _TROUBLE_WORDS.isdisjoint(sentence.words) or any(piece in sentence.lowered for piece in _TROUBLE_PIECES)
+
+
+def _bad_results(one: Sentence, other: Sentence) -> bool:
+    found = _holds_results(one) or _holds_results(other)
+    return found and _is_spoken(one) and _is_spoken(other)
+
+
+def _holds_results(sentence: Sentence) -> bool:
+    return not _RESULTS.isdisjoint(sentence.words) or any(piece in sentence.lowered for piece in _RESULT_PIECES)
 
 
 def _sentence(number: int, text: str, lowered: str) -> Sentence:

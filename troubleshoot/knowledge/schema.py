@@ -40,8 +40,8 @@ class Condition(Struct, frozen=True):
 
     ``is``/``not`` compare with a value or any of a list; ``contains`` looks for a substring; ``at-least``/``below`` compare numbers;
     ``in`` is a PEP 440 specifier for package versions. ``frame`` is a part of a frame's path (with ``function`` and ``code`` as further
-    conditions on the same frame); ``text`` is a phrase (all words in one sentence, see docs). ``times`` multiplies the weight of a
-    family's cause where the condition holds.
+    conditions on the same frame); ``text`` is a phrase (all words in one sentence, see docs). ``sign`` names a condition of signs.yaml,
+    which is put in its place when the file is read. ``times`` multiplies the weight of a family's cause where the condition holds.
     """
 
     fact: str | None = None
@@ -58,6 +58,7 @@ class Condition(Struct, frozen=True):
     any: tuple[Condition, ...] = ()
     all: tuple[Condition, ...] = ()
     none: tuple[Condition, ...] = ()
+    sign: str | None = None
     ask: Ask | None = None
     times: float | None = None
 
@@ -264,6 +265,13 @@ class Causes(Struct, frozen=True):
 
     schema: Literal[1]
     causes: dict[str, Cause]
+
+
+class Signs(Struct, frozen=True):
+    """kb/signs.yaml: conditions that entries use by name."""
+
+    schema: Literal[1]
+    signs: dict[str, Condition]
 
 
 class OutOfScope(Struct, frozen=True):

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from troubleshoot.dtypes import SPELLINGS, device_index, parse_device, parse_dtype, parse_tensor_type
+from troubleshoot.dtypes import SPELLINGS, device_index, parse_device, parse_dtype, parse_dtype_name, parse_tensor_type
 
 #: Without blanks, nothing marks the end of a dtype, so that its spellings are listed, the longest first.
 _JOINED_DTYPE = (
@@ -23,6 +23,7 @@ _JOINED_DTYPE = (
 #: hole type -> pattern over lowered text; (with blanks allowed, without)
 _HOLES: dict[str, tuple[str, str]] = {
     "dtype": (r"(?:struct |unsigned |signed )?[a-z][\w.:<>]{0,60}", _JOINED_DTYPE),
+    "dtype_name": (r"[`'\"(\[{<]{0,2}[a-z][\w.:<>]{0,60}", r"[`'\"(\[{<]{0,2}" + _JOINED_DTYPE),
     "tensor_type": (r"(?:struct |unsigned |signed )?[a-z][\w.:<>\[\]]{0,60}", _JOINED_DTYPE),
     "device": (r"[a-z]{2,12}(?: ?:\d{1,3})?", r"[a-z]{2,12}(?::\d{1,3})?"),
     "int": (r"[-+]?\d{1,20}", r"[-+]?\d{1,20}"),
@@ -122,6 +123,8 @@ class Template:
             text = original[start:end].rstrip(".:,;" if hole.type != "text" else "")
             if hole.type == "dtype" and parse_dtype(text) is None:
                 return None
+            if hole.type == "dtype_name" and parse_dtype_name(text) is None:
+                return None
             if hole.type == "tensor_type" and parse_tensor_type(text) is None and parse_dtype(text) is None:
                 return None
             if hole.type == "device" and parse_device(text) is None:
@@ -147,6 +150,8 @@ def facts_of(captured: tuple[Captured, ...], roles: dict[str, str]) -> dict[str,
         for name in names:
             if one.type == "dtype":
                 facts[f"dtype.{name}"] = parse_dtype(one.text) or one.text
+            elif one.type == "dtype_name":
+                facts[f"dtype.{name}"] = parse_dtype_name(one.text) or one.text
             elif one.type == "tensor_type":
                 pair = parse_tensor_type(one.text)
                 facts[f"dtype.{name}"] = pair[1] if pair else (parse_dtype(one.text) or one.text)
@@ -326,12 +331,18 @@ def _pattern(nodes: tuple[Node, ...], blanks: bool, holes: list[Hole]) -> str:
     return "".join(parts)
 
 
+#: What a hole of this type catches is as telling as so many literal characters: no other word is caught.
+_TELLING = {"dtype_name": 6}
+
+
 def literal_length(nodes: tuple[Node, ...]) -> int:
     """Return how many characters of literal text every match holds."""
     total = 0
     for node in nodes:
         if isinstance(node, Literal):
             total += len(node.text.replace(" ", ""))
+        elif isinstance(node, Hole):
+            total += _TELLING.get(node.type, 0)
         elif isinstance(node, Choice):
             total += min(literal_length(branch) for branch in node.branches)
     return total

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 
-_FP16 = "fp16|float16|f16|half_precision|half-precision|half_float|half_model|halftensor|半精度"
-_BF16 = "bf16|bfloat16|brain_float|brain_floating"
+_FP16 = "fp16|float16|f16|fp_16|float_16|half_precision|half-precision|half_float|half_model|halftensor|半精度"
+_BF16 = "bf16|bfloat16|xla_use_bf16|bfloat|brain_float|brain_floating"
 _NOT = (
     "not|cannot|can't|cant|doesn't|doesnt|don't|dont|didn't|isn't|isnt|aren't|wasn't|weren't|won't|wont|wouldn't|couldn't|never|unable|"
     "impossible|unsupported|unavailable|lack|lacks|lacking|incompatible|"
@@ -46,6 +46,67 @@ _MADE = (
     "创建|新建|定义"
 )
 
+# graphics cards
+_PASCAL = (
+    "p40|p100|p4|p6|p2000|p5000|p6000|m40|m60|k80|k40|k20|1050|1050ti|1060|1070|1070ti|1080|1080ti|gtx1050|gtx1060|gtx1070|gtx1080|gtx1080ti|"
+    "970|980|980ti|titan_x|titan_xp|pascal|maxwell|kepler|gp100|gp102|帕斯卡|10系"
+)
+_TURING = (
+    "t4|v100|v100s|2060|2070|2080|2080ti|rtx2060|rtx2070|rtx2080|rtx2080ti|rtx_8000|rtx_6000|rtx_5000|rtx8000|rtx6000|quadro_rtx|titan_rtx|"
+    "titan_v|turing|volta|sm_70|sm_75|sm70|sm75|t1000|t2000|图灵|20系"
+)
+_GTX16 = "1630|1650|1660|1650ti|1660ti|1650s|1660s|gtx1650|gtx1660|gtx1660ti|gtx16|gtx_16|16xx|16_series|mx450|mx550|t600|t500|t1200|16系"
+
+# numbers that go wrong
+_NAN = "nan|nans|isnan|inf|infs|infinity|infinite|infinities|not_a_number|non-finite|nonfinite|not_finite|非数|无穷"
+_AMP = (
+    "amp|autocast|autocasting|mixed_precision|mixed-precision|mixed_fp16|gradscaler|grad_scaler|apex|16-mixed|bf16-mixed|automatic_mixed_precision|"
+    "opt_level|混合精度"
+)
+_WORKS = (
+    "works|worked|working|work_fine|fine|ok|okay|normal|normally|correct|correctly|good|well|right|perfect|perfectly|sane|sensible|proper|properly|"
+    "reasonable|disappears|disappeared|gone|vanishes|vanished|solves|solved|fixes|fixed|resolved|resolves|succeeds|successfully|healthy|"
+    "正常|没问题|没有问题|没有这个问题|就好了|是对的"
+)
+_BAD = (
+    "wrong|wrongly|incorrect|incorrectly|bad|badly|poor|poorly|weird|weirdly|strange|odd|garbage|junk|nonsense|nonsensical|gibberish|rubbish|"
+    "meaningless|garbled|broken|corrupt|corrupted|useless|unusable|terrible|terribly|awful|horrible|random|distorted|messed|mess|"
+    "degenerate|abnormal|not_correct|not_right|错误|不对|乱码|混乱|无意义|不正常|异常|很差"
+)
+_EMPTY = (
+    "empty|blank|nothing|zeros|all_zero|all_zeros|exclamation_marks|exclamation_mark|exclamation_points|question_marks|⁇|unk|pad_tokens|"
+    "repeats|repeating|repeated|repetition|repetitive|感叹号|为空|空的|全0|全零|重复"
+)
+_DIFFERS = (
+    "different|differently|differ|differs|differed|differing|vary|varies|difference|differences|discrepancy|discrepancies|mismatch|mismatches|mismatched|"
+    "inconsistent|inconsistency|inconsistencies|disagree|disagrees|deviate|deviates|deviation|deviations|diverge|diverges|not_same|not_the_same|"
+    "not_identical|not_equal|not_close|not_allclose|not_match|doesn't_match|don't_match|not_agree|don't_agree|doesn't_agree|something_else|misaligned|"
+    "unequal|allclose|不同|不一致|不一样|不相同|差异|偏差|对不上|对不齐|有差别|有出入|不等"
+)
+_INACCURATE = (
+    "inaccurate|inaccuracy|imprecise|inexact|rounded|rounding|rounds|numerical|imprecision|less_accurate|less_precise|low_precision|lower_precision|"
+    "precision_loss|loss_of_precision|loses_precision|lose_precision|error|errors|precision|precise|noisy|jitter|jittery|shaky|drift|drifts|"
+    "digits|decimals|误差|不准|精度|不精确"
+)
+_AMPERE = (
+    "a100|a100s|a800|a40|a10|a10g|a30|a6000|a5000|a4500|a4000|a2000|3090|3090s|3090ti|3080|3080ti|3070|3070ti|3060|3060ti|3050|30xx|30_series|rtx30|rtx3090|"
+    "rtx3080|rtx3070|rtx3060|4090|4090s|4090d|4080|4070|4070ti|4060|4060ti|40xx|40_series|rtx4090|rtx4080|rtx40|l4|l20|l40|l40s|h100|h100s|h800|h200|h20|"
+    "gh200|b200|5090|5080|5070|rtx5090|50xx|50_series|ampere|hopper|ada|blackwell|安培|30系|40系"
+)
+_OLDER_GPU = f"{_PASCAL}|{_TURING}|{_GTX16}|titan|quadro|20_series|20xx|10_series|10xx|older|old_gpu|old_card"
+_RESULT = (
+    "result|results|output|outputs|value|values|computation|computations|calculation|calculations|inference|prediction|predictions|psnr|ssim|accuracy|"
+    "map|iou|miou|auc|f1|rmse|fid|wer|ate|metric|metrics|score|scores|loss|numbers|features|detections|keypoints|energy|energies|force|forces|"
+    "embedding|embeddings|logits|probabilities|reward|rewards|perplexity|ppl|bleu|dice|recall|结果|输出|指标|精度|准确率"
+)
+_MATRIX = (
+    "matmul|mm|bmm|einsum|matrix|matrices|multiplication|multiplications|multiply|multiplied|dot|dot_product|inner_product|rotation|rotations|"
+    "rotate|rotated|rotating|inverse|inverted|inversion|pinv|transform|transforms|transformed|transformation|transformations|pose|poses|projection|"
+    "projections|reprojection|projected|gemm|cdist|distance|distances|covariance|mesh|meshes|vertices|vertex|point_cloud|pointcloud|points|"
+    "coordinates|homography|extrinsics|quaternion|quaternions|euler|svd|eigenvalues|eigenvectors|cholesky|smpl|registration|kinematics|rays|"
+    "matrix_multiplication|矩阵|矩阵乘法|旋转|坐标|位姿|求逆|点云"
+)
+
 #: The words of each class, as the alternatives of a term.
 WORD_CLASSES: dict[str, str] = {
     "fp16": _FP16,
@@ -67,6 +128,22 @@ WORD_CLASSES: dict[str, str] = {
     "not": _NOT,
     "fails": _FAILS,
     "wrong": f"{_NOT}|{_FAILS}",
+    "nan": _NAN,
+    "amp": _AMP,
+    "lowp": f"{_FP16}|half|{_AMP}|16bit|16-bit|16_bit|low_precision|reduced_precision|低精度",
+    "works": _WORKS,
+    "bad": _BAD,
+    "garbage": f"{_BAD}|{_EMPTY}",
+    "differs": _DIFFERS,
+    "inaccurate": _INACCURATE,
+    "ampere": _AMPERE,
+    "oldgpu": _OLDER_GPU,
+    "result": _RESULT,
+    "matrix": _MATRIX,
+    # graphics cards: before Volta, those without bfloat16, those whose float16 gives NaN, those with TF32
+    "pascal": _PASCAL,
+    "turing": _TURING,
+    "gtx16": _GTX16,
 }
 
 _NAME = re.compile(r"<([a-z0-9]+)>")

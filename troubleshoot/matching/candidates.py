@@ -302,7 +302,7 @@ def _outcomes(
     required = _held(programs.required, context, earlier.required if earlier is not None else (), changed)
     if any(outcome.state is False for outcome in required):
         return model, affected, required, (), True
-    if not _identified(entry, frames, model, affected, required, programs.identifying):
+    if not _identified(entry, frames, model, required, programs.identifying):
         # Nothing more can make it speak.
         return model, affected, required, (), False
     return model, affected, required, _held(programs.supporting, context, earlier.supporting if earlier is not None else (), changed), True
@@ -319,14 +319,13 @@ def _held(
     ])  # fmt: skip
 
 
-def _identified(
-    entry: Entry, frames: Outcome, model: Outcome, affected: Outcome, required: tuple[Outcome, ...], identifying: tuple[bool, ...]
-) -> bool:
+def _identified(entry: Entry, frames: Outcome, model: Outcome, required: tuple[Outcome, ...], identifying: tuple[bool, ...]) -> bool:
     """Tell whether an entry about a model or a place has its model, its place or its package in the report.
 
-    float16 alone, which any report may hold, does not speak for one model; nor does the release of a library that has hundreds of models.
+    float16 alone, which any report may hold, does not speak for one model; nor does the release of a library for one place in it: it may
+    span years, and the message be a common one.
     """
-    if not (entry.signature.frames or entry.models) or frames.state or model.state or (affected.state and not entry.models):
+    if not (entry.signature.frames or entry.models) or frames.state or model.state:
         return True
     return any(outcome.state and about_place for outcome, about_place in zip(required, identifying, strict=True))
 
@@ -432,4 +431,4 @@ def _scope(report: Report, scoped: dict[int, list[tuple[Hit, str]]], candidates:
 def _length(base: KnowledgeBase, hit: Hit) -> int:
     kind, text, _ = base.index.patterns[hit.pattern]
     # A phrase in a message is weaker than any template that fits it.
-    return template_length(text) if kind == "t" else 1
+    return 1 if kind == "p" else template_length(text)

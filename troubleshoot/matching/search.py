@@ -96,6 +96,15 @@ class SearchText:
         """Return the text of the line at an offset."""
         return self.parts[max(0, bisect_right(self.starts, offset) - 1)]
 
+    def stretches(self, lines: range) -> list[tuple[int, int]]:
+        """Return from where to where the text of some lines goes: a message that lines show only wrapped stands at the end once more."""
+        found: list[tuple[int, int]] = []
+        for start, part, number in zip(self.starts, self.parts, self.numbers, strict=True):
+            if number in lines:
+                joins = bool(found) and found[-1][1] + 1 == start
+                found[-1:] = [(found[-1][0], start + len(part))] if joins else [*found[-1:], (start, start + len(part))]
+        return found
+
     @lazy_attribute
     def words(self) -> set[str]:
         """The words that lead into the index."""
@@ -143,6 +152,7 @@ class Search:
         #: patterns that a message only resembles
         self.recalled: list[tuple[Hit, bool]] = []
         self._recall()
+        self._fall_back([number for number in candidates if patterns[number][0] == "f"])
         phrases = [number for number in candidates if patterns[number][0] == "p"]
         if phrases:
             self._listen(phrases, self.speech.said)
@@ -173,6 +183,19 @@ class Search:
 
         for number, cut in recall(failure.root, self.base):
             self.recalled.append((Hit(number, failure.root.line, (), failure.root.message.splitlines()[0]), cut))
+
+    def _fall_back(self, numbers: list[int]) -> None:
+        """Look for the general wordings of fallbacks in messages that no other template fits; prose uses such words as well."""
+        known = {hit.line for hit in self.hits} | {hit.line for hit, cut in self.recalled if cut}
+        text = self.text
+        for failure in self.report.failures:
+            for one in failure.exceptions:
+                lines = range(one.line, one.last_line + 1)
+                for start, end in text.stretches(lines) if known.isdisjoint(lines) else ():
+                    for number in numbers:
+                        match = compile_template(self.base.index.patterns[number][1]).search(text.lowered, text.original, start, end)
+                        if match is not None:
+                            self.hits.append(Hit(number, text.line_at(match.start), match.captured, text.part_at(match.start)))
 
     def reads(self, entry: Entry) -> frozenset[str]:
         """Return the facts that an entry's answer depends on."""

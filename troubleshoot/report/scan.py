@@ -21,6 +21,7 @@ _GENERIC = re.compile(
 _WARNING = re.compile(r"(?:^|[\s:])\w{0,60}Warning: ")
 _COMFY = re.compile(r"Error occurred when executing ([^:\n]{1,200}):\s*$")
 _STATED = re.compile(r"[\s*#-]{0,10}Exception (Type|Message):?\**:?\s?(.*)$")
+_FIELDS = ("#", "-", "*", "```", 'File "', "Traceback", "Exception ", "Stack Trace")
 _SUMMARY = ("FAILED ", "ERROR tests", "ERROR test_")
 
 #: More failures than this in one report are repetitions with other numbers in them.
@@ -69,6 +70,7 @@ class _Scanner:
         self.footer_rank: int | None = None
         self.in_root_cause = False
         self.stated: tuple[str, str] = ("", "")
+        self.stated_at = 0
         self.before: tuple[int, str] | None = None
 
     def run(self) -> None:
@@ -198,7 +200,7 @@ class _Scanner:
     def _named(self, one: RaisedException, at: int) -> RaisedException:
         """Give frames without an exception the one that the text named above them."""
         kind, message = self.stated
-        line = one.line
+        line = self.source.numbers[self.stated_at] if message else one.line
         if not message and self.before and at - self.before[0] <= 12:
             line, message = self.source.numbers[self.before[0]], self.before[1]
             self._forget(line)
@@ -222,13 +224,20 @@ class _Scanner:
             from troubleshoot.report import boxes
 
             if boxes.begins_cut_box(lines, at):
-                return self._one(boxes.read_box(self.source, at))
+                return self._cut(boxes.read_box(self.source, at), at)
         if any("-> " in line for line in below):
             from troubleshoot.report import notebooks
 
             if notebooks.begins_notebook_frame(lines, at):
-                return self._one(notebooks.read_notebook(self.source, at))
+                return self._cut(notebooks.read_notebook(self.source, at), at)
         return at + 1
+
+    def _cut(self, result: tuple[RaisedException | None, int], at: int) -> int:
+        """Frames whose top is missing: where the end is missing too, the message may stand above them."""
+        one, past = result
+        if one and not one.type and not one.message:
+            one = self._named(one, at)
+        return self._one((one, past))
 
     # -- messages --------------------------------------------------------------------------------------------------------------
 
@@ -255,7 +264,13 @@ class _Scanner:
         if stated and stated[2]:
             kind, message = self.stated
             text = stated[2].strip().strip("*`")
-            self.stated = (text, message) if stated[1] == "Type" else (kind, text)
+            if stated[1] == "Type":
+                self.stated = (text, message)
+            else:
+                past = self._stated_goes_on(at + 1)
+                text = "\n".join([text, *(one.strip() for one in self.source.lines[at + 1 : past])])
+                self.stated, self.stated_at = (kind, text), at
+                return past
             return at + 1
         comfy = _COMFY.search(line)
         if comfy:
@@ -281,6 +296,14 @@ class _Scanner:
             self.before = (at, generic[1].strip())
             return self._bare(at, "", generic[1].strip())
         return at + 1
+
+    def _stated_goes_on(self, at: int) -> int:
+        """A stated message of several lines ends with the next field, heading or fence."""
+        lines = self.source.lines
+        past = at
+        while past < min(len(lines), at + 12) and lines[past].strip() and not lines[past].lstrip().startswith(_FIELDS):
+            past += 1
+        return past
 
     def _message_below(self, at: int) -> int:
         """``Error occurred when executing KSampler:`` is followed by the message, then by frames."""

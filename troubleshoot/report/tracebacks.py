@@ -27,6 +27,11 @@ _ENDS = (
     "*** ", "PS C:", "(base)", "root@", "~ ",
     '"""', "Exception in thread", "Exception ignored in", "Fatal Python error",
 )  # fmt: skip
+#: What people put in place of the frames that they leave out.
+_ELIDED = (
+    "...", "[...", "(...", "<...", "…", "[…", "(…", "⋮", "<snip", "[snip", "(snip", "-- snip", "<omitted", "[omitted", "(omitted",
+    "# ...", "// ...",
+)  # fmt: skip
 _LEVELS = frozenset(("INFO", "WARNING", "WARN", "DEBUG", "ERROR", "CRITICAL"))
 
 
@@ -60,7 +65,7 @@ def read_traceback(source: Source, at: int) -> tuple[RaisedException | None, int
             if stripped.startswith("[Previous line repeated"):
                 i += 1
                 continue
-            if stripped[:3] in ("...", "[..") and _frame_within(lines, i + 1, end, 2):
+            if stripped.startswith(_ELIDED) and len(stripped) < 60 and _goes_on_below(lines, i + 1, end, 2):
                 elided = True
                 i += 1
                 continue
@@ -214,8 +219,13 @@ def _skip_blank(lines: list[str], at: int, end: int, most: int = 4) -> int:
     return at
 
 
-def _frame_within(lines: list[str], at: int, end: int, most: int) -> bool:
-    return any(lines[j].lstrip().startswith('File "') for j in range(at, min(end, at + most)))
+def _goes_on_below(lines: list[str], at: int, end: int, most: int) -> bool:
+    """Tell whether a frame or the exception follows what stands for lines that were left out."""
+    for j in range(at, min(end, at + most)):
+        stripped = lines[j].strip()
+        if stripped.startswith('File "') or grammar.match_exception(stripped, False):
+            return True
+    return False
 
 
 def _join_wrapped(lines: list[str], at: int, end: int) -> tuple[re.Match[str] | None, int]:

@@ -90,7 +90,7 @@ class Examiner:
         bare = Report((text,), (number,), total_lines=1)
         patterns = self.base.index.patterns
         hits = [patterns[hit.pattern] for hit in Search(bare, self.base).hits]
-        if not any(kind == "t" or is_log_symptom(pattern) for kind, pattern, _ in hits):
+        if not any(kind != "p" or is_log_symptom(pattern) for kind, pattern, _ in hits):
             return None
         diagnosis = self._diagnose(Report((text,), (number,), (), self._head, total_lines=1))
         if diagnosis.verdict == "unknown" or diagnosis.first is None:
