@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-_FP16 = "fp16|float16|f16|fp_16|float_16|half_precision|half-precision|half_float|half_model|halftensor|半精度"
+_FP16 = "fp16|float16|f16|half_precision|half-precision|half_float|half_model|halftensor|半精度|fp_16|float_16"
 _BF16 = "bf16|bfloat16|xla_use_bf16|bfloat|brain_float|brain_floating"
 _NOT = (
     "not|cannot|can't|cant|doesn't|doesnt|don't|dont|didn't|isn't|isnt|aren't|wasn't|weren't|won't|wont|wouldn't|couldn't|never|unable|"
@@ -111,7 +111,7 @@ _MATRIX = (
 WORD_CLASSES: dict[str, str] = {
     "fp16": _FP16,
     "bf16": _BF16,
-    "fp32": "fp32|float32|f32|full_precision|single_precision|32-bit|32bit|全精度|单精度",
+    "fp32": "fp32|float32|float_32|f32|full_precision|single_precision|32-bit|32bit|全精度|单精度",
     "fp64": "fp64|float64|f64|double|doubles|double_precision|64-bit|64bit|双精度",
     "fp8": "fp8|float8|float8_e4m3fn|float8_e5m2|e4m3|e4m3fn|e5m2",
     "16bit": f"{_FP16}|{_BF16}|16bit|16-bit|16_bit|low_precision|reduced_precision|低精度",
