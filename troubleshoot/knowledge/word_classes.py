@@ -60,7 +60,7 @@ _GTX16 = "1630|1650|1660|1650ti|1660ti|1650s|1660s|gtx1650|gtx1660|gtx1660ti|gtx
 # numbers that go wrong
 _NAN = "nan|nans|isnan|inf|infs|infinity|infinite|infinities|not_a_number|non-finite|nonfinite|not_finite|非数|无穷"
 _AMP = (
-    "amp|autocast|autocasting|mixed_precision|mixed-precision|mixed_fp16|gradscaler|grad_scaler|apex|16-mixed|bf16-mixed|automatic_mixed_precision|"
+    "amp|autocast|autocasting|mixed_precision|mixed-precision|mixed_fp16|gradscaler|grad_scaler|apex|16-mixed|bf16-mixed|to_fp16|mixed_float16|mixed_bfloat16|automatic_mixed_precision|"
     "opt_level|混合精度"
 )
 _WORKS = (
@@ -80,7 +80,7 @@ _EMPTY = (
 _DIFFERS = (
     "different|differently|differ|differs|differed|differing|vary|varies|difference|differences|discrepancy|discrepancies|mismatch|mismatches|mismatched|"
     "inconsistent|inconsistency|inconsistencies|disagree|disagrees|deviate|deviates|deviation|deviations|diverge|diverges|not_same|not_the_same|"
-    "not_identical|not_equal|not_close|not_allclose|not_match|doesn't_match|don't_match|not_agree|don't_agree|doesn't_agree|something_else|misaligned|"
+    "not_identical|not_equal|not_close|not_allclose|not_match|doesn't_match|don't_match|not_agree|don't_agree|doesn't_agree|something_else|misaligned|misalignment|misalignments|misalign|part_ways|"
     "unequal|allclose|不同|不一致|不一样|不相同|差异|偏差|对不上|对不齐|有差别|有出入|不等"
 )
 _INACCURATE = (
@@ -111,7 +111,7 @@ _MATRIX = (
 WORD_CLASSES: dict[str, str] = {
     "fp16": _FP16,
     "bf16": _BF16,
-    "fp32": "fp32|float32|float_32|f32|full_precision|single_precision|32-bit|32bit|全精度|单精度",
+    "fp32": "fp32|float32|f32|full_precision|single_precision|32-bit|32bit|全精度|单精度|float_32|fp_32|32_bit",
     "fp64": "fp64|float64|f64|double|doubles|double_precision|64-bit|64bit|双精度",
     "fp8": "fp8|float8|float8_e4m3fn|float8_e5m2|e4m3|e4m3fn|e5m2",
     "16bit": f"{_FP16}|{_BF16}|16bit|16-bit|16_bit|low_precision|reduced_precision|低精度",
