@@ -37,13 +37,15 @@ _GOES_ON = re.compile(r"[a-z][a-z'-]*(?: |,|\.?$)")
 _TROUBLE = WORD_CLASSES["wrong"] + (
     "|but|although|though|however|instead|why|how|whereas|still|only|stays|remains|says|prints|printed|shows|returns"
     "|gives|gave|got|reports|wrong|unexpected|issue|problem"
-    "|different|differ|differs|worse|slower|faster|nan|nans|black|identical|expected|shouldn't|supposed|thought"
+    "|stuck|too|different|differ|differs|worse|slower|faster|nan|nans|black|identical|expected|shouldn't|supposed|thought"
     "|为什么|怎么|如何|问题|还是|但是|却|变|不一样"
 )
 _TROUBLE_WORDS = frozenset(word for word in _TROUBLE.split("|") if word.isascii())
 _TROUBLE_PIECES = tuple(word for word in _TROUBLE.split("|") if not word.isascii())
 _TOKEN = re.compile(r"[a-z0-9]+(?:[_'.+\-/][a-z0-9]+)*\+?")
 _LEAST = re.compile(r"^\+[1-9]$")
+#: half as a share, and no dtype
+_PORTION = re.compile(r"\b(?:first|second|other|lower|upper|better|about|over|than|nearly|almost) half\b|\bhalf (?:of|a|an|my|way|as|hour)\b")
 _PART = re.compile(r"[a-z0-9]+")
 #: Prose begins with a word, and not with a time, a path, a prompt or a frame.
 _SPOKEN = re.compile(r"(?!file \"|traceback|[\w.]*error:|warning|info|debug)[^\w/$>{|\\]*(?:[^\W\d_]|\d{0,4}[^\W\d_])", re.IGNORECASE)
@@ -375,4 +377,6 @@ def _sentence(number: int, text: str, lowered: str) -> Sentence:
     for word in tuple(words):
         if not word.isalnum():
             words.update(_PART.findall(word))
+    if "half" in words and _PORTION.search(lowered) and "half" not in _PORTION.sub("", lowered):
+        words.discard("half")
     return Sentence(number, text, lowered, frozenset(words))
