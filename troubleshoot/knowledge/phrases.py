@@ -37,7 +37,7 @@ _GOES_ON = re.compile(r"[a-z][a-z'-]*(?: |,|\.?$)")
 _TROUBLE = WORD_CLASSES["wrong"] + (
     "|but|although|though|however|instead|why|how|whereas|still|only|stays|remains|says|prints|printed|shows|returns"
     "|gives|gave|got|reports|wrong|unexpected|issue|problem"
-    "|stuck|too|different|differ|differs|worse|slower|faster|nan|nans|black|identical|expected|shouldn't|supposed|thought"
+    "|stuck|too|takes|slow|different|differ|differs|worse|slower|faster|nan|nans|black|identical|expected|shouldn't|supposed|thought"
     "|为什么|怎么|如何|问题|还是|但是|却|变|不一样"
 )
 _TROUBLE_WORDS = frozenset(word for word in _TROUBLE.split("|") if word.isascii())

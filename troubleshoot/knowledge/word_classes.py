@@ -53,6 +53,15 @@ _DIFFERS = (
     "diverge|diverges|inconsistent|inconsistency|disagree|disagrees|not_identical|not_equal|not_the_same|vary|varies|"
     "不同|不一致|不一样|差异|偏差|对不上|误差|有出入"
 )
+_GOOD = (
+    "correct|correctly|right|fine|normal|normally|perfect|perfectly|works|worked|work|ok|okay|good|well|smooth|sensible|accurate|as_expected|"
+    "正常|正确|没问题|没有问题|可以"
+)
+_BAD = (
+    "garbage|gibberish|nonsense|nonsensical|meaningless|garbled|junk|rubbish|random|wrong|incorrect|broken|empty|blank|zeros|all_zero|"
+    "over_and_over|same_word|same_token|repeats|repeating|repeated|endless|repetitive|black|noise|noisy|distorted|crackling|silent|useless|"
+    "乱码|胡言乱语|重复|感叹号|全黑|噪点|空的|错误的"
+)
 _PASCAL = (
     "p40|p100|p4|p6|p2000|p5000|p6000|m40|m60|k80|k40|k20|1050|1050ti|1060|1070|1070ti|1080|1080ti|gtx1050|gtx1060|gtx1070|gtx1080|gtx1080ti|"
     "970|980|980ti|titan_x|titan_xp|pascal|maxwell|kepler|gp100|gp102|帕斯卡|10系"
@@ -90,6 +99,8 @@ WORD_CLASSES: dict[str, str] = {
     "wrong": f"{_NOT}|{_FAILS}",
     "nan": _NAN,
     "differs": _DIFFERS,
+    "good": _GOOD,
+    "bad": f"{_BAD}|{_NAN}",
     # graphics cards: before Volta, those without bfloat16, those whose float16 gives NaN, those with TF32
     "pascal": _PASCAL,
     "turing": _TURING,
