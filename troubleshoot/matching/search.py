@@ -154,7 +154,7 @@ class Search:
                 # ... and each of them with the one after it, for phrases that were written for it.
                 heard = {hit.pattern for hit in self.hits}
                 broad = [number for number in phrases if "<" in patterns[number][1] and number not in heard]
-                self._listen(broad, Speech(neighbours(self.speech.sentences)).said)
+                self._listen(broad, Speech(neighbours(self.speech.sentences), self.speech.vocabulary).said)
 
     def _listen(self, phrases: list[int], hear: Callable[[str], Sentence | None]) -> None:
         """Note the phrases that are heard in a sentence."""
