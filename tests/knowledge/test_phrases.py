@@ -192,7 +192,12 @@ def test_a_term_may_hold_anywhere() -> None:
 
 @pytest.mark.parametrize(
     ("text", "held"),
-    [("Half of my tokens are unknown", False), ("in the second half tokens are lost", False), ("half tokens", True), ("half of the tokens with model.half()", True)],
+    [
+        ("Half of my tokens are unknown", False),
+        ("in the second half tokens are lost", False),
+        ("half tokens", True),
+        ("half of the tokens with model.half()", True),
+    ],
 )
 def test_half_of_something_is_no_dtype(text: str, held: bool) -> None:
     """A share is not float16."""

@@ -47,7 +47,7 @@ _TOKEN = re.compile(r"[a-z0-9]+(?:[_'.+\-/][a-z0-9]+)*\+?")
 ANYWHERE = "~"
 _LEAST = re.compile(r"^\+[1-9]$")
 #: half as a share, and no dtype
-_PORTION = re.compile(r"\b(?:first|second|other|lower|upper|better|about|over|than|nearly|almost) half\b|\bhalf (?:of|a|an|my|way|as|hour)\b")
+_PORTION = re.compile(r"\b(?:first|second|other|lower|upper|better|about|over|than|almost) half\b|\bhalf (?:of|a|an|my|way|as|hour)\b")
 _PART = re.compile(r"[a-z0-9]+")
 #: Prose begins with a word, and not with a time, a path, a prompt or a frame.
 _SPOKEN = re.compile(r"(?!file \"|traceback|[\w.]*error:|warning|info|debug)[^\w/$>{|\\]*(?:[^\W\d_]|\d{0,4}[^\W\d_])", re.IGNORECASE)
@@ -195,7 +195,8 @@ def terms_of(phrase: str) -> list[str]:
 @lru_cache(maxsize=8192)
 def parse_phrase(text: str) -> Phrase:
     """Parse a phrase: blanks separate terms, bars alternatives, ``<fp16>`` is a class of words, of the terms behind ``+2`` two
-    suffice, and one with ``~`` may hold anywhere."""
+    suffice, and one with ``~`` may hold anywhere.
+    """
     written = terms_of(text)
     around = tuple(_term(one[1:]) for one in written if one.startswith(ANYWHERE))
     terms, further, least = _split([one for one in written if not one.startswith(ANYWHERE)])
