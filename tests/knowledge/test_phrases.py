@@ -180,3 +180,34 @@ def test_neighbouring_sentences_tell_one_thing() -> None:
     assert [parse_phrase("buffers <not> follow device").holds(one) for one in joined] == [True]
     assert neighbours(sentences([(1, "dtype: bfloat16"), (2, "device: cpu")])) == []
     assert neighbours(sentences([(1, "| dtype | not set |"), (2, "| device | cpu |")])) == []
+
+
+def test_a_term_may_hold_anywhere() -> None:
+    """The GPU is named in a line of its own, far from what goes wrong."""
+    far = "GPU: Tesla T4\n\nI follow the notebook. It works. bf16 is slow."
+    speech = Speech(sentences(list(enumerate(far.splitlines(), 1))))
+    assert speech.said("~<turing> <bf16> slow") is not None
+    assert speech.said("~<ampere> <bf16> slow") is None
+    assert Speech(neighbours(speech.sentences), speech.vocabulary).said("~<turing> works bf16 slow") is not None
+    assert ("slow",) in phrase_keys(parse_phrase("~t4 slow"))
+    assert ("t4",) in phrase_keys(parse_phrase("~t4 slow"))
+
+
+@pytest.mark.parametrize(
+    ("text", "held"),
+    [
+        ("Half of my tokens are unknown", False),
+        ("in the second half tokens are lost", False),
+        ("half tokens", True),
+        ("half of the tokens with model.half()", True),
+    ],
+)
+def test_half_of_something_is_no_dtype(text: str, held: bool) -> None:
+    """A share is not float16."""
+    assert holds("half tokens", text) is held
+
+
+def test_an_abbreviation_does_not_end_a_sentence() -> None:
+    """Nor do "e.g." and "incl.", which are followed by a blank."""
+    assert holds("bf16 adamw", "everything in bf16 incl. weights and AdamW")
+    assert holds("scores bf16", "scores are equal, e.g. 0.99, in bf16")

@@ -15,7 +15,7 @@ from troubleshoot.environment import gpus
 from troubleshoot.environment.names import normalise_name
 from troubleshoot.errors import KnowledgeProblem
 from troubleshoot.evidence import VOCABULARY
-from troubleshoot.knowledge.phrases import parse_phrase, sentences, terms_of
+from troubleshoot.knowledge.phrases import ANYWHERE, parse_phrase, sentences, terms_of
 from troubleshoot.knowledge.schema import Condition, Entry
 from troubleshoot.knowledge.templates import TemplateError, compile_template
 from troubleshoot.versions import parse_version
@@ -183,7 +183,7 @@ def _dead_alternatives(phrase: str) -> tuple[str, ...]:
     if not parsed.terms:
         return ("has no term",)
     found = [] if parsed.least <= len(parsed.further) else [f"asks for {parsed.least} of {len(parsed.further)} terms"]
-    for term in (*parsed.terms, *parsed.further):
+    for term in (*parsed.terms, *parsed.further, *parsed.around):
         if not term.alternatives:
             found.append("has a term without a word")
         found += [f"no text holds {one!r}; leave out what is before or behind the word" for one in term.alternatives if not _holds(one)]
@@ -199,12 +199,12 @@ def _holds(alternative: str) -> bool:
 
 def _compounds(phrases: Iterable[str]) -> Counter[str]:
     """Count the pairs of words that the base writes as one, with ``_`` or ``-``."""
-    parts = (part for phrase in phrases for term in terms_of(phrase) for part in set(term.split("|")))
+    parts = (part for phrase in phrases for term in terms_of(phrase) for part in set(term.lstrip(ANYWHERE).split("|")))
     return Counter(part.replace("-", "_") for part in parts if part.count("_") + part.count("-") == 1 and part[0].isalnum())
 
 
 def _split_words(phrase: str, compounds: Counter[str]) -> Iterator[str]:
-    terms = [term.split("|") for term in terms_of(phrase) if not term.startswith("+")]
+    terms = [term.split("|") for term in terms_of(phrase) if not term.startswith(("+", ANYWHERE))]
     for index, term in enumerate(terms):
         for other in terms[index + 1 :]:
             for word in sorted(set(term) & set(other)):

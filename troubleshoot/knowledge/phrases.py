@@ -37,7 +37,7 @@ _GOES_ON = re.compile(r"[a-z][a-z'-]*(?: |,|\.?$)")
 _TROUBLE = WORD_CLASSES["wrong"] + (
     "|but|although|though|however|instead|why|how|whereas|still|only|stays|remains|says|prints|printed|shows|returns"
     "|gives|gave|got|reports|wrong|unexpected|issue|problem|problems"
-    "|identical|expected|shouldn't|supposed|thought"
+    "|identical|expected|shouldn't|supposed|thought|stuck|too|takes|slow|gone|disappears|fixed|fixes|flattens|plateaus|blurry"
     "|为什么|怎么|如何|问题|还是|但是|却|变|不一样"
 )
 _TROUBLE_WORDS = frozenset(word for word in _TROUBLE.split("|") if word.isascii())
@@ -50,7 +50,11 @@ _RESULTS = frozenset({
     "blank", "nonsense",
 })  # fmt: skip
 _RESULT_PIECES = ("乱", "全黑", "黑屏", "为空", "下降", "变差", "不一致", "差很多", "差得", "全是")
+#: before a term that may hold anywhere in the report: the GPU and the dtype stand in lines of their own
+ANYWHERE = "~"
 _LEAST = re.compile(r"^\+[1-9]$")
+#: half as a share, and no dtype
+_PORTION = re.compile(r"\b(?:first|second|other|lower|upper|better|about|over|than|almost) half\b|\bhalf (?:of|a|an|my|way|as|hour)\b")
 _PART = re.compile(r"[a-z0-9]+")
 #: Prose begins with a word, and not with a time, a path, a prompt or a frame.
 _SPOKEN = re.compile(r"(?!file \"|traceback|[\w.]*error:|warning|info|debug)[^\w/$>{|\\]*(?:[^\W\d_]|\d{0,4}[^\W\d_])", re.IGNORECASE)
@@ -149,12 +153,13 @@ class Vocabulary:
 
 @dataclass(frozen=True)
 class Phrase:
-    """A parsed phrase: all of its terms must hold in one sentence, and ``least`` of the ``further`` ones."""
+    """A parsed phrase: all of its terms must hold in one sentence, ``least`` of the ``further`` ones, and those ``around`` it anywhere."""
 
     text: str
     terms: tuple[Term, ...]
     further: tuple[Term, ...] = ()
     least: int = 0
+    around: tuple[Term, ...] = ()
 
     def holds(self, sentence: Sentence) -> bool:
         """Tell whether every term, and enough of the further ones, occur in the sentence."""
@@ -165,7 +170,11 @@ class Phrase:
         for term in self.terms:
             if not vocabulary.allows(term):
                 return False
-        return self._enough(vocabulary.allows)
+        return self._enough(vocabulary.allows) and self.surrounded(vocabulary)
+
+    def surrounded(self, vocabulary: Vocabulary) -> bool:
+        """Tell whether the terms that may hold anywhere occur in a text."""
+        return all(map(vocabulary.allows, self.around))
 
     def _enough(self, holds: Callable[[Term], bool]) -> bool:
         return not self.least or sum(map(holds, self.further)) >= self.least
@@ -194,11 +203,15 @@ def terms_of(phrase: str) -> list[str]:
 
 @lru_cache(maxsize=8192)
 def parse_phrase(text: str) -> Phrase:
-    """Parse a phrase: blanks separate terms, bars alternatives, ``<fp16>`` is a class of words, of the terms behind ``+2`` two suffice."""
-    terms, further, least = _split(terms_of(text))
+    """Parse a phrase: blanks separate terms, bars alternatives, ``<fp16>`` is a class of words, of the terms behind ``+2`` two
+    suffice, and one with ``~`` may hold anywhere.
+    """
+    written = terms_of(text)
+    around = tuple(_term(one[1:]) for one in written if one.startswith(ANYWHERE))
+    terms, further, least = _split([one for one in written if not one.startswith(ANYWHERE)])
     # Whole words are looked up, the others searched for: the cheap terms decide first.
     terms.sort(key=lambda term: len(term.alternatives) - len(term.words) + len(term.pairs))
-    return Phrase(text, tuple(terms), tuple(further), least)
+    return Phrase(text, tuple(terms), tuple(further), least, around)
 
 
 def _split(terms: list[str]) -> tuple[list[Term], list[Term], int]:
@@ -211,9 +224,13 @@ def _split(terms: list[str]) -> tuple[list[Term], list[Term], int]:
 
 @lru_cache(maxsize=8192)
 def phrase_keys(phrase: Phrase) -> tuple[tuple[str, ...], ...]:
-    """Return groups of index keys (see :func:`tokens`): a sentence in which the phrase holds has a key of every group."""
+    """Return groups of index keys (see :func:`tokens`): a text in which the phrase holds has a key of every group."""
+    return _groups((*phrase.terms, *phrase.around))
+
+
+def _groups(terms: tuple[Term, ...]) -> tuple[tuple[str, ...], ...]:
     groups: list[tuple[str, ...]] = []
-    for term in phrase.terms:
+    for term in terms:
         keys = [_key(alternative) for alternative in term.alternatives]
         if all(keys):
             groups.append(tuple(dict.fromkeys(key for key in keys if key)))
@@ -233,7 +250,7 @@ def _key(alternative: str) -> str | None:
 @lru_cache(maxsize=8192)
 def phrase_words(phrase: Phrase) -> frozenset[str] | None:
     """Return words of which a sentence has at least one where the phrase holds; None where stems or CJK pieces would do as well."""
-    groups = [group for group in phrase_keys(phrase) if not any(CJK.search(key) for key in group)]
+    groups = [group for group in _groups(phrase.terms) if not any(CJK.search(key) for key in group)]
     if not groups:
         return None
     fewest: tuple[str, ...] = min(groups, key=len)
@@ -243,10 +260,10 @@ def phrase_words(phrase: Phrase) -> frozenset[str] | None:
 class Speech:
     """The sentences of a text, and which phrases hold in them."""
 
-    def __init__(self, found: list[Sentence]) -> None:
-        """Take the sentences."""
+    def __init__(self, found: list[Sentence], vocabulary: Vocabulary | None = None) -> None:
+        """Take the sentences, and the words of the text that they are from where they are not all of it."""
         self.sentences = found
-        self.vocabulary = Vocabulary(found)
+        self.vocabulary = vocabulary or Vocabulary(found)
         self.words = self.vocabulary.words
         self._said: dict[str, Sentence | None] = {}
 
@@ -268,7 +285,7 @@ class Speech:
     def told(self, phrase: str) -> Sentence | None:
         """Return the first sentence in which a phrase holds together with the title."""
         parsed = parse_phrase(phrase)
-        return next((one for one in self.under_title if parsed.holds(one)), None)
+        return next((one for one in self.under_title if parsed.holds(one)), None) if parsed.surrounded(self.vocabulary) else None
 
     def said(self, phrase: str) -> Sentence | None:
         """Return the first sentence in which a phrase holds."""
@@ -398,4 +415,6 @@ def _sentence(number: int, text: str, lowered: str) -> Sentence:
     for word in tuple(words):
         if not word.isalnum():
             words.update(_PART.findall(word))
+    if "half" in words and _PORTION.search(lowered) and "half" not in _PORTION.sub("", lowered):
+        words.discard("half")
     return Sentence(number, text, lowered, frozenset(words))

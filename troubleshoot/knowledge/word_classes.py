@@ -75,7 +75,7 @@ _BAD = (
 )
 _EMPTY = (
     "empty|blank|nothing|zeros|all_zero|all_zeros|exclamation_marks|exclamation_mark|exclamation_points|question_marks|⁇|unk|pad_tokens|"
-    "repeats|repeating|repeated|repetition|repetitive|感叹号|为空|空的|全0|全零|重复"
+    "repeats|repeating|repeated|repetition|repetitive|same_word|same_token|over_and_over|endless|胡言乱语|感叹号|为空|空的|全0|全零|重复"
 )
 _DIFFERS = (
     "different|differently|differ|differs|differed|differing|vary|varies|difference|differences|discrepancy|discrepancies|mismatch|mismatches|mismatched|"

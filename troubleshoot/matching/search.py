@@ -153,16 +153,18 @@ class Search:
         self.recalled: list[tuple[Hit, bool]] = []
         self._recall()
         self._fall_back([number for number in candidates if patterns[number][0] == "f"])
+        templated = bool(self.hits or self.recalled)
         phrases = [number for number in candidates if patterns[number][0] == "p"]
         if phrases:
             self._listen(phrases, self.speech.said)
             if not self.hits and not self.recalled:
                 # Nothing is said in one sentence: then what the title says goes with the sentences below it.
                 self._listen(phrases, self.speech.told)
-            if not self.hits and not self.recalled and not report.failures and len(self.speech.sentences) <= _LONGEST_STORY:
+            if not templated and not report.failures and len(self.speech.sentences) <= _LONGEST_STORY:
                 # ... and each of them with the one after it, for phrases that were written for it.
-                broad = [number for number in phrases if "<" in patterns[number][1]]
-                self._listen(broad, Speech(neighbours(self.speech.sentences)).said)
+                heard = {hit.pattern for hit in self.hits}
+                broad = [number for number in phrases if "<" in patterns[number][1] and number not in heard]
+                self._listen(broad, Speech(neighbours(self.speech.sentences), self.speech.vocabulary).said)
 
     def _listen(self, phrases: list[int], hear: Callable[[str], Sentence | None]) -> None:
         """Note the phrases that are heard in a sentence."""

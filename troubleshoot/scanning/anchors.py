@@ -13,7 +13,7 @@ from typing import Literal
 
 from troubleshoot.knowledge.base import KnowledgeBase
 from troubleshoot.knowledge.index import SCOPE_OWNER
-from troubleshoot.knowledge.phrases import terms_of
+from troubleshoot.knowledge.phrases import ANYWHERE, terms_of
 from troubleshoot.knowledge.templates import Choice, Node, parse_template
 from troubleshoot.knowledge.templates import Literal as LiteralText
 from troubleshoot.report import grammar
@@ -139,7 +139,7 @@ def is_log_symptom(phrase: str) -> bool:
 
 
 def _numeric_terms(phrase: str) -> list[tuple[str, ...]]:
-    terms = [tuple(part for part in term.split("|") if part) for term in terms_of(phrase)]
+    terms = [tuple(part for part in term.split("|") if part) for term in terms_of(phrase) if not term.startswith(ANYWHERE)]
     return [term for term in terms if term and all(word in _NUMBERS or word.startswith(_NUMERIC) for word in term)]
 
 
