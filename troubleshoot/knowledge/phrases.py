@@ -43,7 +43,10 @@ _TROUBLE_WORDS = frozenset(word for word in _TROUBLE.split("|") if word.isascii(
 _TROUBLE_PIECES = tuple(word for word in _TROUBLE.split("|") if not word.isascii())
 _TOKEN = re.compile(r"[a-z0-9]+(?:[_'.+\-/][a-z0-9]+)*\+?")
 #: Results that are trouble where prose tells of them; logs count them as well.
-_RESULTS = frozenset("nan nans inf black garbage gibberish always suddenly unfortunately worse different differs struggle struggles slower slowly drift drifts drop drops dropped noisy noise empty blank nonsense".split())
+_RESULTS = frozenset(
+    "nan nans inf black garbage gibberish nonsense empty blank noise noisy always suddenly unfortunately worse different differs "
+    "struggle struggles slower slowly drift drifts drop drops dropped".split()
+)
 _RESULT_PIECES = ("乱", "全黑", "黑屏", "为空", "下降", "变差", "不一致", "差很多", "差得", "全是")
 _LEAST = re.compile(r"^\+[1-9]$")
 _PART = re.compile(r"[a-z0-9]+")
@@ -364,7 +367,9 @@ def neighbours(found: list[Sentence]) -> list[Sentence]:
     return [
         Sentence(one.line, f"{one.text}. {other.text}", f"{one.lowered}. {other.lowered}", one.words | other.words)
         for one, other in pairwise([sentence for sentence in found if "|" not in sentence.text])
-        if other.line - one.line <= 2 and len(one.text) + len(other.text) < MAX_SENTENCE and (_troubled(one) or _troubled(other) or _bad_results(one, other))
+        if other.line - one.line <= 2
+        and len(one.text) + len(other.text) < MAX_SENTENCE
+        and (_troubled(one) or _troubled(other) or _bad_results(one, other))
     ]
 
 

@@ -49,16 +49,19 @@ _MADE = (
 # numbers that go wrong
 _NAN = "nan|nans|inf|infs|infinity|infinite|infinities|not_a_number|non-finite|nonfinite|not_finite"
 _AMP = (
-    "amp|autocast|autocasting|mixed_precision|mixed-precision|mixed_fp16|gradscaler|grad_scaler|apex|16-mixed|bf16-mixed|to_fp16|mixed_float16|mixed_bfloat16|automatic_mixed_precision|"
+    "amp|autocast|autocasting|mixed_precision|mixed-precision|mixed_fp16|gradscaler|grad_scaler|apex|16-mixed|bf16-mixed|"
+    "to_fp16|mixed_float16|mixed_bfloat16|automatic_mixed_precision|"
     "opt_level|混合精度"
 )
 _WORKS = (
-    "works|worked|working|work_fine|fine|ok|okay|normal|normally|correct|correctly|good|well|right|perfect|perfectly|sane|sensible|proper|properly|"
+    "works|worked|working|work_fine|fine|ok|okay|normal|normally|correct|correctly|good|well|right|perfect|perfectly|"
+    "sane|sensible|proper|properly|"
     "reasonable|disappears|disappeared|gone|vanishes|vanished|solves|solved|fixes|fixed|resolved|resolves|succeeds|successfully|healthy|"
     "正常|没问题|没有问题|没有这个问题|就好了|是对的"
 )
 _BAD = (
-    "wrong|wrongly|incorrect|incorrectly|bad|badly|poor|poorly|weird|weirdly|strange|odd|garbage|junk|nonsense|nonsensical|gibberish|rubbish|"
+    "wrong|wrongly|incorrect|incorrectly|bad|badly|poor|poorly|weird|weirdly|strange|odd|garbage|junk|nonsense|"
+    "nonsensical|gibberish|rubbish|"
     "meaningless|garbled|garbled|broken|corrupt|corrupted|useless|unusable|terrible|terribly|awful|horrible|random|distorted|messed|mess|"
     "degenerate|abnormal|not_correct|not_right|错误|不对|乱码|混乱|无意义|不正常|异常|很差"
 )
@@ -67,35 +70,48 @@ _EMPTY = (
     "repeats|repeating|repeated|repetition|repetitive|感叹号|为空|空的|全0|全零|重复"
 )
 _DIFFERS = (
-    "different|differently|differ|differs|differed|differing|difference|differences|discrepancy|discrepancies|mismatch|mismatches|mismatched|"
-    "inconsistent|inconsistency|inconsistencies|disagree|disagrees|deviate|deviates|deviation|deviations|diverge|diverges|not_same|not_the_same|"
-    "not_identical|not_equal|not_close|not_allclose|not_match|doesn't_match|don't_match|not_agree|don't_agree|doesn't_agree|something_else|misaligned|misalignment|misalignments|misalign|part_ways|"
+    "different|differently|differ|differs|differed|differing|difference|differences|discrepancy|discrepancies|mismatch|"
+    "mismatches|mismatched|"
+    "inconsistent|inconsistency|inconsistencies|disagree|disagrees|deviate|deviates|deviation|deviations|diverge|"
+    "diverges|not_same|not_the_same|"
+    "not_identical|not_equal|not_close|not_allclose|not_match|doesn't_match|don't_match|not_agree|don't_agree|doesn't_agree|something_else|"
+    "misaligned|misalignment|misalignments|misalign|part_ways|"
     "unequal|allclose|不同|不一致|不一样|不相同|差异|偏差|对不上|对不齐|有差别|不等"
 )
 _INACCURATE = (
-    "inaccurate|inaccuracy|imprecise|inexact|rounded|rounding|rounds|numerical|imprecision|less_accurate|less_precise|low_precision|lower_precision|"
-    "precision_loss|loss_of_precision|loses_precision|lose_precision|error|errors|precision|precise|noisy|jitter|jittery|shaky|drift|drifts|"
+    "inaccurate|inaccuracy|imprecise|inexact|rounded|rounding|rounds|numerical|imprecision|less_accurate|less_precise|"
+    "low_precision|lower_precision|"
+    "precision_loss|loss_of_precision|loses_precision|lose_precision|error|errors|precision|precise|noisy|jitter|"
+    "jittery|shaky|drift|drifts|"
     "digits|decimals|误差|不准|精度|不精确"
 )
 _AMPERE = (
-    "a100|a800|a40|a10|a10g|a30|a6000|a5000|a4500|a4000|a2000|3090|3090ti|3080|3080ti|3070|3070ti|3060|3060ti|3050|30xx|30_series|rtx30|rtx3090|"
-    "rtx3080|rtx3070|rtx3060|4090|4090d|4080|4070|4070ti|4060|4060ti|40xx|40_series|rtx4090|rtx4080|rtx40|l4|l20|l40|l40s|h100|h800|h200|h20|"
+    "a100|a800|a40|a10|a10g|a30|a6000|a5000|a4500|a4000|a2000|3090|3090ti|3080|3080ti|3070|3070ti|3060|3060ti|3050|30xx|"
+    "30_series|rtx30|rtx3090|"
+    "rtx3080|rtx3070|rtx3060|4090|4090d|4080|4070|4070ti|4060|4060ti|40xx|40_series|rtx4090|rtx4080|rtx40|l4|l20|l40|"
+    "l40s|h100|h800|h200|h20|"
     "gh200|b200|5090|5080|5070|rtx5090|50xx|50_series|ampere|hopper|ada|blackwell|安培"
 )
 _OLDER_GPU = (
-    "v100|2080|2080ti|2070|2060|rtx2080|rtx2080ti|1080|1080ti|gtx1080|gtx1080ti|1070|1070ti|1060|1050|1050ti|1650|1660|t4|p100|p40|p4|k80|m40|"
+    "v100|2080|2080ti|2070|2060|rtx2080|rtx2080ti|1080|1080ti|gtx1080|gtx1080ti|1070|1070ti|1060|1050|1050ti|1650|1660|"
+    "t4|p100|p40|p4|k80|m40|"
     "titan|rtx_6000|quadro|turing|volta|pascal|maxwell|20_series|20xx|10_series|10xx|older|old_gpu|old_card"
 )
 _RESULT = (
-    "result|results|output|outputs|value|values|computation|computations|calculation|calculations|inference|prediction|predictions|psnr|ssim|accuracy|"
-    "map|iou|miou|auc|f1|rmse|fid|wer|ate|metric|metrics|score|scores|loss|numbers|features|detections|keypoints|energy|energies|force|forces|"
+    "result|results|output|outputs|value|values|computation|computations|calculation|calculations|inference|prediction|"
+    "predictions|psnr|ssim|accuracy|"
+    "map|iou|miou|auc|f1|rmse|fid|wer|ate|metric|metrics|score|scores|loss|numbers|features|detections|keypoints|energy|"
+    "energies|force|forces|"
     "embedding|embeddings|logits|probabilities|reward|rewards|perplexity|ppl|bleu|dice|recall|结果|输出|指标|精度|准确率"
 )
 _MATRIX = (
-    "matmul|mm|bmm|einsum|matrix|matrices|multiplication|multiplications|multiply|multiplied|dot|dot_product|inner_product|rotation|rotations|"
-    "rotate|rotated|rotating|inverse|inverted|inversion|pinv|transform|transforms|transformed|transformation|transformations|pose|poses|projection|"
+    "matmul|mm|bmm|einsum|matrix|matrices|multiplication|multiplications|multiply|multiplied|dot|dot_product|"
+    "inner_product|rotation|rotations|"
+    "rotate|rotated|rotating|inverse|inverted|inversion|pinv|transform|transforms|transformed|transformation|"
+    "transformations|pose|poses|projection|"
     "projections|reprojection|projected|gemm|cdist|distance|distances|covariance|mesh|meshes|vertices|vertex|point_cloud|pointcloud|points|"
-    "coordinates|homography|extrinsics|quaternion|quaternions|euler|svd|eigenvalues|eigenvectors|cholesky|smpl|registration|kinematics|rays|"
+    "coordinates|homography|extrinsics|quaternion|quaternions|euler|svd|eigenvalues|eigenvectors|cholesky|smpl|"
+    "registration|kinematics|rays|"
     "matrix_multiplication|矩阵|矩阵乘法|旋转|坐标|位姿|求逆|点云"
 )
 
