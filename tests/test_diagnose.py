@@ -204,7 +204,10 @@ def test_any_text_around_a_report_is_survived(noise: str, case: object) -> None:
 def test_prose_beside_frames_without_a_message_may_tell_what_it_was() -> None:
     """A traceback that was cut above its message is no other failure than the one described; one with a message of its own is."""
     told = "The kernel requires activations to be FP16, an FP32 tensor causes a runtime error.\n\n"
-    frames = '  File "/usr/lib/python3.9/site-packages/auto_gptq/nn_modules/qlinear/qlinear_exllamav2.py", line 152, in forward\n    out = gemm(x)\n'
+    frames = (
+        '  File "/usr/lib/python3.9/site-packages/auto_gptq/nn_modules/qlinear/qlinear_exllamav2.py", line 152, in forward\n'
+        "    out = gemm(x)\n"
+    )
     cut = diagnose(told + frames, environment="report")
     assert cut.verdict == "likely"
     assert cut.diagnoses[0].cause == "dtype-mismatch/quantized-compute"

@@ -234,8 +234,10 @@ def test_comments_of_notebook_templates_say_nothing_of_the_machine() -> None:
 @pytest.mark.parametrize(
     "frames",
     [
-        "│ /opt/site-packages/torch/nn/modules/normalization.py:190 in forward │\n│                             │\n│   189 │   def forward(self, input) │\n│ ❱ 190 │   │   return F.layer_norm( │\n",
-        "/opt/site-packages/torch/nn/modules/normalization.py in forward(self, input)\n    189     def forward(self, input):\n--> 190         return F.layer_norm(\n",
+        "│ /opt/site-packages/torch/nn/modules/normalization.py:190 in forward │\n│                             │\n"
+        "│   189 │   def forward(self, input) │\n│ ❱ 190 │   │   return F.layer_norm( │\n",
+        "/opt/site-packages/torch/nn/modules/normalization.py in forward(self, input)\n"
+        "    189     def forward(self, input):\n--> 190         return F.layer_norm(\n",
     ],
 )
 def test_cut_frames_take_the_message_above_them(frames: str) -> None:
