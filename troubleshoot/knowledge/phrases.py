@@ -75,9 +75,9 @@ class Sentence(msgspec.Struct, frozen=True):
     words: frozenset[str]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Term:
-    """One term: its alternatives, sorted by how they are looked for."""
+    """One term: its alternatives, sorted by how they are looked for. The same term of two phrases is one object."""
 
     alternatives: tuple[str, ...]
     words: frozenset[str]
@@ -116,6 +116,7 @@ class Vocabulary:
         """Collect the words of sentences."""
         self._sentences = found
         self.words: set[str] = set().union(*[sentence.words for sentence in found])
+        self._allowed: dict[Term, bool] = {}
 
     @lazy_attribute
     def text(self) -> str:
@@ -134,6 +135,12 @@ class Vocabulary:
 
     def allows(self, term: Term) -> bool:
         """Tell whether one of a term's alternatives occurs anywhere."""
+        allowed = self._allowed.get(term)
+        if allowed is None:
+            allowed = self._allowed[term] = self._has(term)
+        return allowed
+
+    def _has(self, term: Term) -> bool:
         if not term.words.isdisjoint(self.words):
             return True
         for stem in term.stems:
@@ -170,16 +177,13 @@ class Phrase:
         for term in self.terms:
             if not vocabulary.allows(term):
                 return False
-        return self._enough(vocabulary.allows) and self.surrounded(vocabulary)
-
-    def surrounded(self, vocabulary: Vocabulary) -> bool:
-        """Tell whether the terms that may hold anywhere occur in a text."""
-        return all(map(vocabulary.allows, self.around))
+        return self._enough(vocabulary.allows) and all(map(vocabulary.allows, self.around))
 
     def _enough(self, holds: Callable[[Term], bool]) -> bool:
         return not self.least or sum(map(holds, self.further)) >= self.least
 
 
+@lru_cache(maxsize=8192)
 def _term(text: str) -> Term:
     alternatives = tuple(alternative for alternative in text.split("|") if alternative)
     plain = [one for one in alternatives if _PLAIN.match(one)]
@@ -282,10 +286,14 @@ class Speech:
                 below.append(Sentence(one.line, one.text, f"{title.lowered} {one.lowered}", title.words | one.words))
         return below
 
+    def allows(self, phrase: str) -> bool:
+        """Tell whether all that a phrase needs occurs somewhere in the text."""
+        return parse_phrase(phrase).possible(self.vocabulary)
+
     def told(self, phrase: str) -> Sentence | None:
         """Return the first sentence in which a phrase holds together with the title."""
         parsed = parse_phrase(phrase)
-        return next((one for one in self.under_title if parsed.holds(one)), None) if parsed.surrounded(self.vocabulary) else None
+        return next((one for one in self.under_title if parsed.holds(one)), None) if parsed.possible(self.vocabulary) else None
 
     def said(self, phrase: str) -> Sentence | None:
         """Return the first sentence in which a phrase holds."""

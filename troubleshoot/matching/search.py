@@ -154,7 +154,7 @@ class Search:
         self._recall()
         self._fall_back([number for number in candidates if patterns[number][0] == "f"])
         templated = bool(self.hits or self.recalled)
-        phrases = [number for number in candidates if patterns[number][0] == "p"]
+        phrases = [number for number in candidates if patterns[number][0] == "p" and self.speech.allows(patterns[number][1])]
         if phrases:
             self._listen(phrases, self.speech.said)
             if not self.hits and not self.recalled:
