@@ -267,8 +267,8 @@ def test_wrapping_does_not_change_the_answer(issue: str, wrapping: str) -> None:
 # --- every pattern
 
 SAMPLES = {
-    "dtype": "Half", "tensor_type": "torch.cuda.HalfTensor", "device": "cuda:0", "int": "7", "float": "0.5", "version": "4.50.1",
-    "name": "frob_kernel", "path": "/srv/a.bin", "text": "some words",
+    "dtype": "Half", "dtype_name": "torch.float16", "tensor_type": "torch.cuda.HalfTensor", "device": "cuda:0", "int": "7",
+    "float": "0.5", "version": "4.50.1", "name": "frob_kernel", "path": "/srv/a.bin", "text": "some words",
 }  # fmt: skip
 
 

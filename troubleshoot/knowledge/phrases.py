@@ -116,7 +116,7 @@ class Vocabulary:
         """Collect the words of sentences."""
         self._sentences = found
         self.words: set[str] = set().union(*[sentence.words for sentence in found])
-        self._allowed: dict[Term, bool] = {}
+        self.allowed: dict[Term, bool] = {}
 
     @lazy_attribute
     def text(self) -> str:
@@ -135,14 +135,13 @@ class Vocabulary:
 
     def allows(self, term: Term) -> bool:
         """Tell whether one of a term's alternatives occurs anywhere."""
-        allowed = self._allowed.get(term)
+        allowed = self.allowed.get(term)
         if allowed is None:
-            allowed = self._allowed[term] = self._has(term)
+            allowed = self.allowed[term] = not term.words.isdisjoint(self.words) or self._has_other(term)
         return allowed
 
-    def _has(self, term: Term) -> bool:
-        if not term.words.isdisjoint(self.words):
-            return True
+    def _has_other(self, term: Term) -> bool:
+        """Look for stems, pieces, Chinese and pairs of words."""
         for stem in term.stems:
             words = self.sorted_words
             position = bisect_left(words, stem)
@@ -174,9 +173,13 @@ class Phrase:
 
     def possible(self, vocabulary: Vocabulary) -> bool:
         """Tell whether every term, and enough of the further ones, occur somewhere in a text."""
+        allowed = vocabulary.allowed
         for term in self.terms:
-            if not vocabulary.allows(term):
+            # Most terms stand in many phrases and have been looked for.
+            if not (allowed[term] if term in allowed else vocabulary.allows(term)):
                 return False
+        if not self.further and not self.around:
+            return True
         return self._enough(vocabulary.allows) and all(map(vocabulary.allows, self.around))
 
     def _enough(self, holds: Callable[[Term], bool]) -> bool:
@@ -285,10 +288,6 @@ class Speech:
             else:
                 below.append(Sentence(one.line, one.text, f"{title.lowered} {one.lowered}", title.words | one.words))
         return below
-
-    def allows(self, phrase: str) -> bool:
-        """Tell whether all that a phrase needs occurs somewhere in the text."""
-        return parse_phrase(phrase).possible(self.vocabulary)
 
     def told(self, phrase: str) -> Sentence | None:
         """Return the first sentence in which a phrase holds together with the title."""

@@ -13,7 +13,7 @@ import msgspec
 
 from troubleshoot.evidence import FailureFacts
 from troubleshoot.knowledge.base import KnowledgeBase
-from troubleshoot.knowledge.phrases import Sentence, Speech, neighbours, sentences, tokens
+from troubleshoot.knowledge.phrases import Sentence, Speech, neighbours, parse_phrase, sentences, tokens
 from troubleshoot.knowledge.schema import Entry
 from troubleshoot.knowledge.templates import Captured, Template, compile_template
 from troubleshoot.lazy import lazy_attribute
@@ -154,7 +154,10 @@ class Search:
         self._recall()
         self._fall_back([number for number in candidates if patterns[number][0] == "f"])
         templated = bool(self.hits or self.recalled)
-        phrases = [number for number in candidates if patterns[number][0] == "p" and self.speech.allows(patterns[number][1])]
+        phrases = [number for number in candidates if patterns[number][0] == "p"]
+        if phrases:
+            vocabulary = self.speech.vocabulary
+            phrases = [number for number in phrases if parse_phrase(patterns[number][1]).possible(vocabulary)]
         if phrases:
             self._listen(phrases, self.speech.said)
             if not self.hits and not self.recalled:
