@@ -48,15 +48,21 @@ def put_signs(data: Any, signs: dict[str, dict[str, Any]], path: Path, node: yam
     name = data.get("sign")
     if not isinstance(name, str):
         return {key: put_signs(value, signs, path, node) for key, value in data.items()}
-    beside = sorted(set(data) - _BESIDE)
-    line = _line_of(node, name)
-    if beside:
-        raise KnowledgeError((KnowledgeProblem(path, line, "sign", f"a sign stands alone: put {beside[0]!r} beside it with `all`"),))
-    if name not in signs:
-        close = difflib.get_close_matches(name, signs, n=1)
-        hint = f"did you mean {close[0]!r}?" if close else f"the signs are in {SIGNS_FILE}"
-        raise KnowledgeError((KnowledgeProblem(path, line, "sign", f"there is no sign {name!r}: {hint}"),))
+    problem = _problem(name, set(data), signs)
+    if problem is not None:
+        raise KnowledgeError((KnowledgeProblem(path, _line_of(node, name), "sign", problem),))
     return {**signs[name], **{key: value for key, value in data.items() if key != "sign"}}
+
+
+def _problem(name: str, fields: set[str], signs: dict[str, dict[str, Any]]) -> str | None:
+    """Say what is wrong with a use of a sign."""
+    beside = sorted(fields - _BESIDE)
+    if beside:
+        return f"a sign stands alone: put {beside[0]!r} beside it with `all`"
+    if name in signs:
+        return None
+    close = difflib.get_close_matches(name, signs, n=1)
+    return f"there is no sign {name!r}: " + (f"did you mean {close[0]!r}?" if close else f"the signs are in {SIGNS_FILE}")
 
 
 def used_signs(data: Any) -> set[str]:
