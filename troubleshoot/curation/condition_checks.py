@@ -194,7 +194,8 @@ def _holds(alternative: str) -> bool:
     """Tell whether a sentence that holds the alternative, side by side or as it is written, fulfils it."""
     written = alternative[:-1] + "x" if alternative.endswith("*") else alternative
     said = sentences([(1, f"it says {written.replace('_', ' ')} here"), (2, f"it says {written} here"), (3, f'it says "{written}" here')])
-    return any(parse_phrase(alternative).terms[0].holds(sentence) for sentence in said)
+    terms = parse_phrase(alternative).terms  # none where a mark, such as ~, stands before an alternative and not before its term
+    return bool(terms) and any(terms[0].holds(sentence) for sentence in said)
 
 
 def _compounds(phrases: Iterable[str]) -> Counter[str]:
