@@ -33,6 +33,16 @@ def test_no_library_is_blamed_for_the_users_own_code() -> None:
     assert upgrades('  File "/home/me/project/model.py", line 7, in forward\n    x = self.proj(x)\n') == []
 
 
+def test_a_plug_in_is_updated_in_its_folder() -> None:
+    """Plug-ins of the web UIs are checkouts, which pip does not know."""
+    frame = '  File "/x/webui/extensions/sd-some/nodes.py", line 7, in forward\n    x = self.proj(x)\n'
+    text = f'Traceback (most recent call last):\n  File "launch.py", line 1, in <module>\n    go()\n{frame}{TORCH}{MISMATCH}'
+    first = diagnose(text, environment="report").first
+    assert first is not None
+    upgrade = next(fix for fix in first.recommended if "sd-some" in fix.title)
+    assert (upgrade.kind, upgrade.command, upgrade.code) == ("upgrade", None, "git -C extensions/sd-some pull")
+
+
 def test_a_checkout_is_not_upgraded_with_pip() -> None:
     """A package that does not lie in site-packages did not come from the index."""
     assert upgrades('  File "/home/me/diffusers/src/diffusers/models/some_model.py", line 7, in forward\n    x = self.proj(x)\n') == []

@@ -103,6 +103,19 @@ class FailureFacts:
         return None
 
     @lazy_attribute
+    def plugin(self) -> str | None:
+        """The folder of the plug-in that holds the deepest frame above torch, such as custom_nodes/ComfyUI-GGUF; None elsewhere."""
+        for path in reversed(self.paths):
+            if locate(path)[0] in ("torch", "functorch", "python"):
+                continue
+            parts = path.split("/")
+            for at, part in enumerate(parts[:-2]):
+                if part in _PLUGIN_FOLDERS:
+                    return f"{part}/{parts[at + 1]}"
+            return None
+        return None
+
+    @lazy_attribute
     def facts(self) -> dict[str, tuple[Fact, ...]]:
         """``exception``, ``op`` and ``library``."""
         found: dict[str, tuple[Fact, ...]] = {}
@@ -116,6 +129,10 @@ class FailureFacts:
         if libraries:
             found["library"] = tuple(libraries)
         return found
+
+
+#: Where ComfyUI and the web UIs keep what users install as checkouts.
+_PLUGIN_FOLDERS = frozenset({"custom_nodes", "extensions"})
 
 
 @dataclass(frozen=True)

@@ -104,6 +104,7 @@ FAULTS: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "phrase without a term": (condition(text=" "), "' ': has no term"),
     "phrase with dashes before a word": (condition(text="--fp16|autocast"), "no text holds '--fp16'"),
+    "phrase with a mark within a term": (condition(text="~bf16|~autocast rounded"), "no text holds '~autocast'"),
     "phrase that asks for more terms than it has": (condition(text="cpu gpu +2 tensor"), "asks for 2 of 1 terms"),
     "phrase with one word in two terms": (condition(text="no gpu|cpu_only|without gpu"), "'gpu' is in two terms"),
     "phrase with two words meant as one": (

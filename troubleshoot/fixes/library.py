@@ -1,4 +1,8 @@
-"""General advice about the library in which it failed: its name is put into the fix, or the fix is left out where none is to blame."""
+"""General advice about the library in which it failed: its name is put into the fix, or the fix is left out where none is to blame.
+
+The library is the distribution, or the plug-in of ComfyUI or a web UI, that holds the deepest frame above torch. Where the user's own code
+called torch, a newer release of a library changes nothing.
+"""
 
 from __future__ import annotations
 
@@ -18,30 +22,29 @@ _DISTRIBUTIONS = {"open_clip": "open_clip_torch"}
 _MOST_NAMED = 500
 
 
-def library_at_fault(context: Context) -> str | None:
-    """Return the distribution that holds the deepest frame above torch; None where that is the user's own code, a checkout, or unknown.
-
-    Where the user's own code called torch, a newer release of a library changes nothing.
-    """
-    owner = context.failure.called_by if context.failure is not None else None
-    return None if owner is None else _DISTRIBUTIONS.get(owner, owner.replace("_", "-"))
-
-
 def name_library(fix: Fix, context: Context) -> Fix | None:
     """Return the fix with the library's name in its placeholders; None where it has placeholders and no library is to blame."""
     if PLACEHOLDER not in fix.title:
         return fix
-    name = library_at_fault(context)
-    if name is None:
+    failure = context.failure
+    if failure is None or (failure.called_by is None and failure.plugin is None):
         return None
     # A server sees many reports about few libraries.
     named: dict[tuple[int, str], tuple[Fix, Fix]] = context.programs.named
-    known = named.get((id(fix), name))
+    owner = failure.called_by or str(failure.plugin)
+    known = named.get((id(fix), owner))
     if known is None or known[0] is not fix:
         if len(named) >= _MOST_NAMED:
             named.clear()
-        known = named[(id(fix), name)] = (fix, _named(fix, name))
+        new = _of_plugin(fix, owner) if failure.called_by is None else _named(fix, _DISTRIBUTIONS.get(owner, owner.replace("_", "-")))
+        known = named[(id(fix), owner)] = (fix, new)
     return known[1]
+
+
+def _of_plugin(fix: Fix, folder: str) -> Fix:
+    """A plug-in is a checkout in the program's own folder: no installer knows it."""
+    named = _named(fix, folder.rpartition("/")[2])
+    return msgspec.structs.replace(named, action={"setting": f"git -C {folder} pull"}) if "upgrade" in fix.action else named
 
 
 def _named(fix: Fix, name: str) -> Fix:
