@@ -6,6 +6,7 @@ white space collapsed; where no template fits, a second runs over the text witho
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Callable
 
@@ -283,4 +284,35 @@ def _prose(report: Report) -> list[Sentence]:
                 first = one.frames[0].at
                 frames.update(range(first, one.line))
     lines = [(number, line) for line, number in zip(report.lines, report.numbers, strict=True) if number not in frames]
-    return sentences(lines)
+    return sentences(_without_listings(lines))
+
+
+#: a line of pip list, pip freeze or conda list, also within the output of collect_env
+_LISTED = re.compile(
+    r"\s*(?:\[(?:pip3?|conda)\] *)?([a-z0-9_][\w.-]*)(?:\[[^\]]*\])?(?: *={2,3} *| @ |\s+)v?\d[\w.!+-]*(?:\s+\S+){0,2}\s*", re.I | re.A
+)
+#: One of these is in every list, and in no table of results.
+_ALWAYS = frozenset({"torch", "numpy", "pip", "setuptools", "certifi", "python"})
+#: Shorter lists are prose: who names four packages thinks that they matter.
+_LISTING = 6
+_LONGEST_LISTED = 120
+
+
+def _without_listings(lines: list[tuple[int, str]]) -> list[tuple[int, str]]:
+    """Leave out lists of installed packages: what they name is known to the environment, and nobody speaks of it."""
+    if len(lines) < _LISTING:
+        return lines
+    kept: list[tuple[int, str]] = []
+    run: list[tuple[int, str]] = []
+    names: set[str] = set()
+    for one in [*lines, (0, "")]:
+        listed = _LISTED.fullmatch(one[1]) if len(one[1]) < _LONGEST_LISTED else None
+        if listed:
+            run.append(one)
+            names.add(listed[1].lower())
+            continue
+        if run:
+            kept += run if len(run) < _LISTING or names.isdisjoint(_ALWAYS) else []
+            run, names = [], set()
+        kept.append(one)
+    return kept[:-1]
