@@ -127,6 +127,21 @@ def test_prose_that_is_wrapped_at_the_end_of_a_line_goes_on() -> None:
     ]
 
 
+NARROW = """\
+After 17 epochs I got an exception that tells that the minimum loss scale is
+reached. When I wrap the call in `torch.autocast` I get errors like `Expected
+Float, got Half` for the gradients. The readme says that my card does not know
+bf16, so I tried the other one.
+GPU and driver are new, the two cards are of one kind, in one box
+RTX cards of the older one work
+"""
+
+
+def test_the_next_line_of_wrapped_prose_may_begin_with_a_name() -> None:
+    """One that did not fit: a short one, such as RTX above, did, so that its line is another sentence."""
+    assert [one.line for one in sentences(list(enumerate(NARROW.splitlines(), 1)))] == [1, 2, 3, 5, 6]
+
+
 def test_a_line_of_a_megabyte_is_not_searched_for_its_end() -> None:
     """Only its last words tell whether it goes on."""
     assert [one.line for one in sentences([(1, "ab " * 400_000), (2, "goes on here")])] == [2]

@@ -31,8 +31,13 @@ _SENTENCE_END = re.compile(r"(?<!\bincl)(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)(?<!\baka
 #: A shorter line was ended on purpose.
 _WRAPPED = 50
 #: The end of a line within a sentence, six words of prose before it at least, and how the next line goes on.
-_WRAPS = re.compile(r"(?:[\w'\",.()/%-]+ ){5}[\w'\"()/%-]*[\w)]$")
-_GOES_ON = re.compile(r"[a-z][a-z'-]*(?: |,|\.?$)")
+_WRAPS = re.compile(r"(?:[\w'\"`,.()/%→-]+ ){5}[\w'\"`()/%-]*[\w)`]$")
+_GOES_ON = re.compile(r"[a-z][a-z'-]*(?:[,.;!?)]*(?: |$))")
+#: A word with digits, an underscore or quotes may begin a new line of a log as well: it must be one that did not fit.
+_WORD = re.compile(r"[`'\"(]*[^\W_][\w.'/-]*[`'\")]*[,.;!?]*(?= |$)")
+#: The narrowest width to which prose is wrapped, and the longest line of such a text; a line of it may be a long word shorter.
+_NARROW, _WIDE = 72, 100
+_RAGGED = 12
 #: Two sentences with none of these tell of nothing that goes wrong.
 _TROUBLE = WORD_CLASSES["wrong"] + (
     "|but|although|though|however|instead|why|how|whereas|still|only|stays|remains|says|prints|printed|shows|returns"
@@ -374,7 +379,14 @@ def _goes_on(before: str, line: str) -> bool:
     text = line.strip()
     if before.endswith((",", "，")):
         return text[0].islower() or CJK.match(text) is not None
-    return bool(before) and _GOES_ON.match(line) is not None
+    if not before:
+        return False
+    if _GOES_ON.match(line) is not None:
+        return True
+    if not _NARROW - _RAGGED <= len(before) <= _WIDE:
+        return False
+    word = _WORD.match(line)
+    return word is not None and len(before) + 1 + len(word[0]) > _NARROW
 
 
 def _add(found: list[Sentence], number: int, part: str) -> None:
