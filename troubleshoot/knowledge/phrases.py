@@ -108,7 +108,10 @@ def _side_by_side(needle: str, lowered: str) -> bool:
     at = text.find(needle)
     while at >= 0:
         end = at + len(needle)
-        if text[at - 1 : at] not in _IN_WORDS and text[end : end + 1] not in _IN_WORDS:
+        after = text[end : end + 2]
+        # "temperature 0" is not in "temperature 0.6".
+        goes_on = after[:1] in _IN_WORDS or (after[:1] == "." and after[1:].isdigit() and needle[-1].isdigit())
+        if text[at - 1 : at] not in _IN_WORDS and not goes_on:
             return True
         at = text.find(needle, at + 1)
     return False
@@ -144,6 +147,10 @@ class Vocabulary:
         if allowed is None:
             allowed = self.allowed[term] = not term.words.isdisjoint(self.words) or self._has_other(term)
         return allowed
+
+    def holds(self, term: Term) -> bool:
+        """Tell whether a term holds in one of the sentences: two words as one must stand side by side."""
+        return self.allows(term) and (not term.pairs or any(term.holds(sentence) for sentence in self._sentences))
 
     def _has_other(self, term: Term) -> bool:
         """Look for stems, pieces, Chinese and pairs of words."""
@@ -185,7 +192,7 @@ class Phrase:
                 return False
         if not self.further and not self.around:
             return True
-        return self._enough(vocabulary.allows) and all(map(vocabulary.allows, self.around))
+        return self._enough(vocabulary.allows) and all(map(vocabulary.holds, self.around))
 
     def _enough(self, holds: Callable[[Term], bool]) -> bool:
         return not self.least or sum(map(holds, self.further)) >= self.least

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 _FP16 = "fp16|float16|f16|half_precision|half-precision|half_float|half_model|halftensor|半精度|fp_16|float_16"
-_BF16 = "bf16|bfloat16|xla_use_bf16|bfloat|brain_float|brain_floating"
+_BF16 = "bf16|bfloat16|xla_use_bf16|bfloat|brain_float|brain_floating|bfloat_16"
 _NOT = (
     "not|cannot|can't|cant|doesn't|doesnt|don't|dont|didn't|isn't|isnt|aren't|wasn't|weren't|won't|wont|wouldn't|couldn't|never|unable|"
     "impossible|unsupported|unavailable|lack|lacks|lacking|incompatible|"
@@ -18,8 +18,8 @@ _FAILS = (
     "fail|fails|failed|failing|failure|error|errors|crash|crashes|crashed|crashing|break|breaks|broke|broken|throws|threw|thrown|throwing|"
     "raises|raised|complains|complained|complaining|refuses|refused|rejects|rejected|exception|dies|died|aborts|quits|stops|invalid|mismatch|"
     "mismatched|segfault|segfaults|segmentation_fault|core_dumped|unhappy|chokes|trouble|"
-    "blows_up|blow_up|blew_up|typeerror|valueerror|runtimeerror|attributeerror|"
-    "报错|失败|错误|出错|异常|崩溃"
+    "refuse|raise|throw|aborted|blows_up|blow_up|blew_up|typeerror|valueerror|runtimeerror|attributeerror|"
+    "报错|失败|错误|出错|异常|崩溃|崩了|挂了"
 )
 _CONSTANT = (
     "constant|constants|buffer|buffers|mask|masks|position_ids|position_id|pos_embed|positional|sinusoidal|pos_encoding|timestep|timesteps|"
@@ -52,7 +52,7 @@ _PASCAL = (
     "970|980|980ti|titan_x|titan_xp|pascal|maxwell|kepler|gp100|gp102|帕斯卡|10系"
 )
 _TURING = (
-    "t4|v100|v100s|2060|2070|2080|2080ti|rtx2060|rtx2070|rtx2080|rtx2080ti|rtx_8000|rtx_6000|rtx_5000|rtx8000|rtx6000|quadro_rtx|titan_rtx|"
+    "t4|v100|v100s|2060|2060s|2070|2070s|2080|2080s|2080ti|rtx2060|rtx2070|rtx2080|rtx2080ti|rtx_8000|rtx_6000|rtx_5000|rtx8000|rtx6000|quadro_rtx|titan_rtx|"
     "titan_v|turing|volta|sm_70|sm_75|sm70|sm75|t1000|t2000|图灵|20系"
 )
 _GTX16 = "1630|1650|1660|1650ti|1660ti|1650s|1660s|gtx1650|gtx1660|gtx1660ti|gtx16|gtx_16|16xx|16_series|mx450|mx550|t600|t500|t1200|16系"
@@ -115,9 +115,9 @@ WORD_CLASSES: dict[str, str] = {
     "fp64": "fp64|float64|f64|double|doubles|double_precision|64-bit|64bit|双精度",
     "fp8": "fp8|float8|float8_e4m3fn|float8_e5m2|e4m3|e4m3fn|e5m2",
     "16bit": f"{_FP16}|{_BF16}|16bit|16-bit|16_bit|low_precision|reduced_precision|低精度",
-    "cpu": "cpu|cpus|cpu-only|处理器",
+    "cpu": "cpu|cpus|cpu-only|host_memory|system_ram|main_memory|处理器",
     "gpu": "gpu|gpus|cuda|graphics_card|graphic_card|video_card|accelerator|显卡",
-    "mac": "mac|macos|macbook|mps|metal|apple|m1|m2|m3|m4|苹果",
+    "mac": "mac|macos|macbook|mps|metal|apple|m1|m2|m3_max|m3_pro|m3_ultra|m4|苹果",
     "constant": _CONSTANT,
     "module": _MODULE,
     "input": _INPUT,
