@@ -91,6 +91,11 @@ class Term:
     pieces: tuple[str, ...]
     cjk: tuple[str, ...]
 
+    @lazy_attribute
+    def plain(self) -> bool:
+        """Whether its words are all that there is to look up, as it is with half of the terms."""
+        return not (self.stems or self.pairs or self.pieces or self.cjk)
+
     def holds(self, sentence: Sentence) -> bool:
         """Tell whether one of the alternatives occurs in the sentence."""
         if not self.words.isdisjoint(sentence.words):
@@ -145,7 +150,7 @@ class Vocabulary:
         """Tell whether one of a term's alternatives occurs anywhere."""
         allowed = self.allowed.get(term)
         if allowed is None:
-            allowed = self.allowed[term] = not term.words.isdisjoint(self.words) or self._has_other(term)
+            allowed = self.allowed[term] = not term.words.isdisjoint(self.words) or (not term.plain and self._has_other(term))
         return allowed
 
     def holds(self, term: Term) -> bool:
