@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from troubleshoot.knowledge.phrases import Speech, neighbours, parse_phrase, phrase_keys, sentences, tokens
+from troubleshoot.knowledge.phrases import Speech, parse_phrase, phrase_keys
+from troubleshoot.knowledge.sentences import neighbours, sentences, tokens
 from troubleshoot.knowledge.word_classes import WORD_CLASSES
 
 

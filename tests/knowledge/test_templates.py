@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from troubleshoot.knowledge.phrases import tokens
+from troubleshoot.knowledge.sentences import tokens
 from troubleshoot.knowledge.templates import (
     TemplateError,
     compile_template,

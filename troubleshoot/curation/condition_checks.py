@@ -15,8 +15,9 @@ from troubleshoot.environment import gpus
 from troubleshoot.environment.names import normalise_name
 from troubleshoot.errors import KnowledgeProblem
 from troubleshoot.evidence import VOCABULARY
-from troubleshoot.knowledge.phrases import ANYWHERE, parse_phrase, sentences, terms_of
+from troubleshoot.knowledge.phrases import ANYWHERE, parse_phrase, terms_of
 from troubleshoot.knowledge.schema import Condition, Entry
+from troubleshoot.knowledge.sentences import sentences
 from troubleshoot.knowledge.templates import TemplateError, compile_template
 from troubleshoot.versions import parse_version
 

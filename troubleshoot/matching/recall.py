@@ -8,7 +8,7 @@ with the message.
 from __future__ import annotations
 
 from troubleshoot.knowledge.base import KnowledgeBase
-from troubleshoot.knowledge.phrases import tokens
+from troubleshoot.knowledge.sentences import tokens
 from troubleshoot.knowledge.templates import literal_text
 from troubleshoot.report.model import RaisedException
 

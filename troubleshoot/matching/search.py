@@ -14,8 +14,9 @@ import msgspec
 
 from troubleshoot.evidence import FailureFacts
 from troubleshoot.knowledge.base import KnowledgeBase
-from troubleshoot.knowledge.phrases import Sentence, Speech, neighbours, parse_phrase, sentences, tokens
+from troubleshoot.knowledge.phrases import Speech, parse_phrase
 from troubleshoot.knowledge.schema import Entry
+from troubleshoot.knowledge.sentences import Sentence, neighbours, sentences, tokens
 from troubleshoot.knowledge.templates import Captured, Template, compile_template
 from troubleshoot.lazy import lazy_attribute
 from troubleshoot.matching.conditions import Programs
