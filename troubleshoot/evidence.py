@@ -93,27 +93,22 @@ class FailureFacts:
         return tuple(frame.path for frame in self.frames)
 
     @lazy_attribute
+    def caller(self) -> str | None:
+        """The file of the deepest frame above torch and Python itself; None where there is none."""
+        return next((path for path in reversed(self.paths) if locate(path)[0] not in ("torch", "functorch", "python")), None)
+
+    @lazy_attribute
     def called_by(self) -> str | None:
         """The import name of the library that holds the deepest frame above torch; None where that is the user's own code or unknown."""
-        for path in reversed(self.paths):
-            owner, _ = locate(path)
-            if owner in ("torch", "functorch", "python"):
-                continue
-            return None if owner == "user" or "-packages/" not in path else owner
-        return None
+        path = self.caller or ""
+        owner, _ = locate(path)
+        return None if owner == "user" or "-packages/" not in path else owner
 
     @lazy_attribute
     def plugin(self) -> str | None:
         """The folder of the plug-in that holds the deepest frame above torch, such as custom_nodes/ComfyUI-GGUF; None elsewhere."""
-        for path in reversed(self.paths):
-            if locate(path)[0] in ("torch", "functorch", "python"):
-                continue
-            parts = path.split("/")
-            for at, part in enumerate(parts[:-2]):
-                if part in _PLUGIN_FOLDERS:
-                    return f"{part}/{parts[at + 1]}"
-            return None
-        return None
+        parts = (self.caller or "").split("/")
+        return next((f"{part}/{parts[at + 1]}" for at, part in enumerate(parts[:-2]) if part in _PLUGIN_FOLDERS), None)
 
     @lazy_attribute
     def facts(self) -> dict[str, tuple[Fact, ...]]:
