@@ -1,4 +1,4 @@
-"""``troubleshoot kb why``, ``gaps``, ``stale`` and ``stats``: what those who write entries ask the knowledge base."""
+"""``troubleshoot kb why``, ``gaps``, ``stale``, ``weigh`` and ``stats``: what those who write entries ask the knowledge base."""
 
 from __future__ import annotations
 
@@ -73,6 +73,40 @@ def run_stale(*, months: str, offline: bool, format: str, kb: Sequence[str], out
 
         process.write(stale_text(result), output)
     return 1 if result.found else 0
+
+
+def run_weigh(folder: str, *, pull: str, least: str, write: bool, format: str, kb: Sequence[str], output: str | None) -> int:
+    """Fit the weights of families' causes to labelled reports, and with ``write`` put them into the files. Return 0."""
+    process.check_format(format, ("text", "json"))
+    if not least.isdecimal() or int(least) < 1:
+        raise InputError(f"--least {least}: give a number of reports, 1 or more")
+    from troubleshoot.curation import weigh
+    from troubleshoot.curation.text import weighing_text
+
+    with process.progress("reading") as say:
+        result = weigh(Path(folder), kb=load(kb), pull=_pull(pull), least=int(least), progress=say)
+    changed: Sequence[Path] = ()
+    if write:
+        from troubleshoot.curation.weight_files import write_weights
+        from troubleshoot.knowledge.base import shipped_root
+
+        changed = write_weights(result, Path(kb[-1]) if kb else shipped_root())
+    if format == "json":
+        data = result.to_dict() | {"written": [str(path) for path in changed]}
+        process.write(json.dumps(data, ensure_ascii=False, indent=2) + "\n", output)
+    else:
+        process.write(weighing_text(result, changed), output)
+    return 0
+
+
+def _pull(given: str) -> float:
+    try:
+        pull = float(given)
+    except ValueError:
+        pull = 0.0
+    if not 0.0 < pull < float("inf"):
+        raise InputError(f"--pull {given}: give a number above 0; the larger, the nearer the weights stay to what the entries say")
+    return pull
 
 
 def run_stats(*, feedback: str | None, format: str, kb: Sequence[str], output: str | None) -> int:

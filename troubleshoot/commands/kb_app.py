@@ -270,6 +270,32 @@ def kb_stale(
 
 
 @kb_app.command(
+    "weigh",
+    cls=PlainCommand,
+    epilog=examples(
+        "troubleshoot kb weigh tests/data/labelled",
+        "troubleshoot kb weigh tests/data/labelled --write",
+        "troubleshoot kb weigh my-cases --kb my-kb --pull 3 --format json",
+    ),
+)
+def kb_weigh(
+    folder: Annotated[str, typer.Argument(metavar="FOLDER", help="A folder of ID.txt and labels.yaml, or of such folders.")],
+    pull: Annotated[str, typer.Option("--pull", metavar="X", help="How strongly weights are held to what the entries say.")] = "2",
+    least: Annotated[str, typer.Option("--least", metavar="N", help="Only families that answer this many of the reports.")] = "12",
+    write: Annotated[
+        bool, typer.Option("--write", help="Write what is borne out into the files of the last --kb folder, or of the checkout's kb.")
+    ] = False,
+    format: Annotated[str, typer.Option("--format", "-f", metavar="text|json", help="The form of the output.")] = "text",
+    kb: Overlays = None,
+    output: Output = None,
+) -> int:
+    """Fit the weights of families' causes to labelled reports: which of several causes a message has, and what makes each likelier."""
+    from troubleshoot.commands.curate import run_weigh
+
+    return run_weigh(folder, pull=pull, least=least, write=write, format=format, kb=kb or (), output=output)
+
+
+@kb_app.command(
     "stats",
     cls=PlainCommand,
     epilog=examples(

@@ -1,4 +1,4 @@
-"""Tools for those who write entries: lint, score, stats, new, why, gaps, stale. Each is imported when it is first used."""
+"""Tools for those who write entries: lint, score, stats, new, why, gaps, stale, weigh. Each is imported when it is first used."""
 
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from troubleshoot.curation.reasons import why
     from troubleshoot.curation.scoring import score
     from troubleshoot.curation.skeleton import new_entry
+    from troubleshoot.curation.weights import weigh
 
 _HOMES = {
     "gaps": "clusters",
@@ -20,9 +21,10 @@ _HOMES = {
     "score": "scoring",
     "stale": "aging",
     "stats": "counts",
+    "weigh": "weights",
     "why": "reasons",
 }
 
-__all__ = ["gaps", "lint", "new_entry", "score", "stale", "stats", "why"]
+__all__ = ["gaps", "lint", "new_entry", "score", "stale", "stats", "weigh", "why"]
 
 __getattr__ = lazy_names(__name__, _HOMES)

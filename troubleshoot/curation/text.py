@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -10,6 +11,7 @@ if TYPE_CHECKING:
     from troubleshoot.curation.clusters import Gaps
     from troubleshoot.curation.counts import Stats
     from troubleshoot.curation.reasons import Held, Pattern, Why
+    from troubleshoot.curation.weights import Weighing
 
 _OUTCOMES = {
     "first": "answers first",
@@ -165,3 +167,19 @@ def stats_text(result: Stats) -> str:
 
 def _listed(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{count} {name}" for name, count in counts.items() if count) or "none"
+
+
+def weighing_text(result: Weighing, changed: Sequence[Path]) -> str:
+    """Return the families with the share of reports whose first cause is the label's own, and in brackets accepted."""
+    if not result.families:
+        return "no family answers enough of the reports\n"
+    width = max(len(one.issue) for one in result.families)
+    lines = [f"{'family':<{width}}  reports  as it stands   fitted, on folders unseen   fitted, on all   numbers changed"]
+    for one in result.families:
+        shares = [f"{own / one.reports:.2f} ({accepted / one.reports:.2f})" for own, accepted in (one.before, one.unseen, one.after)]
+        told = f"{len(one.numbers)}  borne out" if one.borne_out else str(len(one.numbers))
+        lines.append(f"{one.issue:<{width}}  {one.reports:>7}  {shares[0]:<13}  {shares[1]:<26}  {shares[2]:<15}  {told}")
+    lines.append("The label's own cause first, and in brackets one that the label accepts.")
+    lines.append("Borne out: better on the folders unseen; --write writes these.")
+    lines += [f"written: {path}" for path in changed]
+    return "\n".join(lines) + "\n"

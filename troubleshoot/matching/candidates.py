@@ -111,7 +111,7 @@ class Candidate(msgspec.Struct, frozen=True, dict=True, eq=False):
         return tuple(items)
 
     @lazy_attribute
-    def _likelier(self) -> list[list[bool]]:
+    def holding(self) -> list[list[bool]]:
         """Of each cause, which of its ``likelier`` conditions hold; those that read no changed fact are as they were."""
         context, changed = self.context, self.changed
         causes = context.programs.entry(self.entry).causes
@@ -122,7 +122,7 @@ class Candidate(msgspec.Struct, frozen=True, dict=True, eq=False):
                 held if changed.isdisjoint(reads) else program(context).state is True
                 for (program, _, reads), held in zip(cause.likelier, before, strict=True)
             ]
-            for cause, before in zip(causes, self.earlier._likelier, strict=True)
+            for cause, before in zip(causes, self.earlier.holding, strict=True)
         ]
 
     def may_turn(self, changed: frozenset[str]) -> bool:
@@ -132,7 +132,7 @@ class Candidate(msgspec.Struct, frozen=True, dict=True, eq=False):
             return False
         share = {weighted.cause: value for weighted, value in shares}
         least = most = 0.0
-        for cause, holding in zip(self.context.programs.entry(self.entry).causes, self._likelier, strict=True):
+        for cause, holding in zip(self.context.programs.entry(self.entry).causes, self.holding, strict=True):
             if any(not changed.isdisjoint(condition_facts(one)) for one in cause.weighted.needs):
                 return True
             low = high = share.get(cause.weighted.cause, 0.0)
@@ -154,7 +154,7 @@ class Candidate(msgspec.Struct, frozen=True, dict=True, eq=False):
         context = self.context
         causes = context.programs.entry(self.entry).causes
         weights: list[tuple[WeightedCause, float]] = []
-        for cause, holding in zip(causes, self._likelier, strict=True):
+        for cause, holding in zip(causes, self.holding, strict=True):
             if any(program(context).state is False for program in cause.needs):
                 continue
             weight = cause.weighted.weight

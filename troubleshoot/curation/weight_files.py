@@ -1,0 +1,75 @@
+"""Writing fitted weights into the files of entries: only the numbers change, every other character stays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from troubleshoot.curation.weights import Parameter, Weighing
+from troubleshoot.errors import InputError
+
+
+def write_weights(weighing: Weighing, root: Path) -> tuple[Path, ...]:
+    """Write the numbers that are borne out into the files below ``root`` (``kb/`` of a checkout), and return those that changed.
+
+    Raises:
+        InputError: ``root`` holds none of the families, or a file cannot be written.
+    """
+    files = {one.issue: root / f"{one.issue}.yaml" for one in weighing.families if (root / f"{one.issue}.yaml").is_file()}
+    if weighing.families and not files:
+        raise InputError(f"{root}: holds none of the families. Give the folder of the entries, such as kb of a checkout")
+    changed = []
+    for one in weighing.families:
+        path = files.get(one.issue)
+        if path is None or not one.borne_out:
+            continue
+        text = path.read_text(encoding="utf-8")
+        new = with_numbers(text, one.numbers)
+        if new != text:
+            try:
+                path.write_text(new, encoding="utf-8")
+            except OSError as error:
+                raise InputError(f"{path}: cannot be written: {error.strerror}") from error
+            changed.append(path)
+    return tuple(changed)
+
+
+def with_numbers(text: str, numbers: Mapping[Parameter, float]) -> str:
+    """Return an entry's text with other weights and factors. A condition that stands in the file once for several keeps its factor."""
+    causes = _value(yaml.compose(text, Loader=yaml.SafeLoader), "causes")
+    edits: dict[tuple[int, int], str] = {}
+    shared: set[tuple[int, int]] = set()
+    for key, number in numbers.items():
+        cause = causes.value[key.cause]
+        written = f"{number:g}"
+        if key.condition is None:
+            edit = _place(_value(cause, "weight")), written
+        else:
+            condition = _value(cause, "likelier").value[key.condition]
+            times = _value(condition, "times")
+            if times is not None:
+                edit = _place(times), written
+            elif condition.flow_style:
+                end = condition.end_mark.index - 1
+                edit = (end, end), f", times: {written}"
+            else:
+                end = condition.value[-1][1].end_mark.index
+                edit = (end, end), f"\n{' ' * condition.start_mark.column}times: {written}"
+        # YAML's aliases lead to one place from several conditions.
+        if edit[0] in edits and edits[edit[0]] != edit[1]:
+            shared.add(edit[0])
+        edits[edit[0]] = edit[1]
+    for place in sorted(edits.keys() - shared, reverse=True):
+        text = text[: place[0]] + edits[place] + text[place[1] :]
+    return text
+
+
+def _value(mapping: Any, name: str) -> Any:
+    return next((value for key, value in mapping.value if key.value == name), None)
+
+
+def _place(node: yaml.Node) -> tuple[int, int]:
+    return node.start_mark.index, node.end_mark.index
