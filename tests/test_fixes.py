@@ -33,6 +33,18 @@ def test_no_library_is_blamed_for_the_users_own_code() -> None:
     assert upgrades('  File "/home/me/project/model.py", line 7, in forward\n    x = self.proj(x)\n') == []
 
 
+def test_nobody_is_asked_for_what_the_report_says() -> None:
+    """A fix for words or frames that are not there is left out; one for a fact of the machine is asked for."""
+    text = f'Traceback (most recent call last):\n  File "run.py", line 1, in <module>\n    go()\n{TORCH}{MISMATCH}'
+    first = diagnose(text, environment="report").first
+    assert first is not None
+    undecided = [fix for fix in first.fixes if fix.fits is None]
+    assert [fix.why for fix in undecided if "words such as" in fix.why or "a frame in" in fix.why] == []
+    served = diagnose(text.replace("run.py", "/x/site-packages/vllm/worker/worker.py"), environment="report").first
+    assert served is not None
+    assert {fix.title for fix in served.fixes} - {fix.title for fix in first.fixes} != set()
+
+
 def test_a_plug_in_is_updated_in_its_folder() -> None:
     """Plug-ins of the web UIs are checkouts, which pip does not know."""
     frame = '  File "/x/webui/extensions/sd-some/nodes.py", line 7, in forward\n    x = self.proj(x)\n'

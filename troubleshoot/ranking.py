@@ -107,7 +107,7 @@ def rivals_of(matches: Matches) -> dict[int | None, list[Candidate]]:
     """Return the candidates that nothing rules out, by the failure that they explain."""
     groups: dict[int | None, list[Candidate]] = {}
     for candidate in matches.candidates:
-        # Of special entries that stand back anyway it does not matter whether something refutes them.
+        # Special entries that stand back are many, and mostly nobody asks for them: what refutes them is looked at in _in_order.
         faint = candidate.special and candidate.own <= 0
         if (candidate.contradicted_by if faint else candidate.refuted_by) is None:
             groups.setdefault(candidate.failure, []).append(candidate)
@@ -231,7 +231,9 @@ def _in_order(
     # A special entry for which nothing of its own speaks stands back where another one has something, or claims nothing special.
     back = [_stands_back(one, most_literal) for one in group]
     rivals = not all(back)
-    leading = [one for one, stands_back in zip(group, back, strict=True) if not stands_back] if rivals else group
+    leading = [one for one, stands_back in zip(group, back, strict=True) if not stands_back]
+    if not rivals:
+        leading = [one for one in group if one.refuted_by is None]
     # To refine an entry that only stands in for a message makes nothing special.
     ids = {one.entry.id for one in group if not one.entry.fallback}
     ancestors = {one.entry.id: _ancestors(one.entry, base) & ids for one in leading}
@@ -255,7 +257,8 @@ def _in_order(
             (_probability(_log_odds(one, True, True) + penalty), one) for one, stands_back in zip(group, back, strict=True) if stands_back
         ]
         for strength, one in sorted(others, key=lambda item: (-item[0] - 0.05 * item[1].own, item[1].entry.id)):
-            yield one, strength, False
+            if one.refuted_by is None:
+                yield one, strength, False
 
 
 def _most_literal(group: list[Candidate]) -> Candidate | None:

@@ -45,7 +45,7 @@ def measured() -> dict[str, Any]:
     return score(LABELLED, kb=BASE)
 
 
-@pytest.mark.parametrize(("measure", "least"), [("fair_top1", 0.96), ("fair_top3", 0.97), ("strict_top1", 0.86), ("fix_at_2", 0.94)])
+@pytest.mark.parametrize(("measure", "least"), [("fair_top1", 0.97), ("fair_top3", 0.975), ("strict_top1", 0.875), ("fix_at_2", 0.95)])
 def test_what_was_right_stays_right(measure: str, least: float, measured: dict[str, Any]) -> None:
     """A drop below is a change that hurts more reports than it helps."""
     assert measured[measure] >= least
@@ -53,4 +53,4 @@ def test_what_was_right_stays_right(measure: str, least: float, measured: dict[s
 
 def test_near_misses_stay_unanswered(measured: dict[str, Any]) -> None:
     """False alarms are the worst answers."""
-    assert measured["false_alarms"] <= 0.03
+    assert measured["false_alarms"] <= 0.02

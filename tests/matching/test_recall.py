@@ -33,6 +33,14 @@ def test_a_cut_message_is_diagnosed() -> None:
     assert diagnosis.first.evidence[0].kind == "cut"
 
 
+def test_the_first_words_alone_are_diagnosed() -> None:
+    """The message goes on for long, which nobody copies; a full stop ends it where the template goes on."""
+    diagnosis = diagnose("TypeError: Cannot convert a MPS Tensor to float64 dtype.", environment="report")
+    assert diagnosis.first is not None
+    assert (diagnosis.verdict, diagnosis.first.issue) == ("likely", "mps/float64")
+    assert recalled("Cannot convert a MPS") == []
+
+
 def test_a_retyped_message_is_recalled_and_not_enough() -> None:
     """A typing error or two: a suggestion needs other evidence."""
     found = recalled("attemping to unscale fp16 gradiants, sorry")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from troubleshoot.matching.conditions import Context
+from troubleshoot.knowledge.schema import Condition
+from troubleshoot.matching.conditions import Context, evaluate
 
 
 class Fit(msgspec.Struct, frozen=True):
@@ -23,11 +24,20 @@ class Fit(msgspec.Struct, frozen=True):
 
 
 FITS = Fit(True)
+#: A fix for what a report says, which this one does not.
+UNSAID = Fit(False, "the report does not speak of it", why_zh="报告里没有提到")
 
 _STATES_ZH = {"native": "原生支持", "slow": "支持但很慢", "emulated": "由软件模拟", "none": "不支持"}
 
 #: Who has run it has a GPU that can.
 _RUNS_BFLOAT16 = "bf16|bfloat16 works|fine|ok|okay|normal|normally|correctly|solves|solved|正常|没问题|没有问题|没有这个问题"
+
+#: FlashAttention 2 is compiled for Ampere and newer, all of which have bfloat16
+#: (README of Dao-AILab/flash-attention, "NVIDIA CUDA Support").
+_ON_AMPERE = Condition(
+    any=(Condition(frame="flash_attn/"), Condition(text="flashattention|flash_attention only support|supports fp16|float16|torch.float16"))
+)
+_ON_AMPERE_ZH = "FlashAttention 只在 Ampere 及更新的 GPU 上运行，它们都支持 bfloat16"
 
 #: kind of fix -> the support fact that it needs
 _NEEDS = {"use-bf16": "bfloat16", "use-fp16": "float16"}
@@ -46,6 +56,8 @@ def default_fit(kind: str, context: Context) -> Fit:
         runs = context.speech.said(_RUNS_BFLOAT16)
         if runs is not None:
             return Fit(True, f"the report says so: {runs.text[:120]}", why_zh=f"报告里说：{runs.text[:120]}")
+        if evaluate(_ON_AMPERE, context).state:
+            return Fit(True, "FlashAttention runs on Ampere and newer, which have bfloat16", why_zh=_ON_AMPERE_ZH)
         why_zh = "要看 GPU 是否原生支持 bfloat16（NVIDIA Ampere 或更新）"
         return Fit(None, "if the GPU has native bfloat16 (NVIDIA Ampere or newer)", "gpu", why_zh=why_zh)
     state, text = support[0].value, support[0].text

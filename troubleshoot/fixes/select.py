@@ -8,7 +8,7 @@ import msgspec
 
 from troubleshoot.evidence import Facts
 from troubleshoot.fixes import actions
-from troubleshoot.fixes.defaults import FITS, Fit, default_fit
+from troubleshoot.fixes.defaults import FITS, UNSAID, Fit, default_fit
 from troubleshoot.fixes.library import name_library
 from troubleshoot.fixes.price import weight_fit
 from troubleshoot.knowledge.base import KnowledgeBase
@@ -25,11 +25,16 @@ SeenFor = Callable[[str, str], tuple[SeenRun, ...]]
 def fixes_for(
     hypothesis: Hypothesis, base: KnowledgeBase, *, language: str = "en", installer: str = "pip", seen: SeenFor | None = None
 ) -> tuple[FixAdvice, ...]:
-    """Return every fix of a hypothesis as advice for this environment, in the order in which to try them."""
+    """Return the fixes of a hypothesis as advice for this environment, in the order in which to try them.
+
+    Left out are those for what a report says, where it does not say so: nobody can be asked for that.
+    """
     context = hypothesis.candidate.context
     advice: list[tuple[tuple[int, int], FixAdvice]] = []
     for position, fix in enumerate(candidate_fixes(hypothesis, base)):
         fit = fit_of(fix, context)
+        if fit is UNSAID:
+            continue
         runs = seen(hypothesis.entry.id, fix.id) if seen else ()
         advice.append(((_order(fit), position), _advice(fix, fit, hypothesis, language, installer, runs)))
     advice.sort(key=lambda item: item[0])
@@ -97,9 +102,14 @@ def fit_of(fix: Fix, context: Context) -> Fit:
         outcome = evaluate(condition, context)
         if outcome.state is False:
             return Fit(False, outcome.text or describe(condition))
-        if outcome.state is None and undecided is None:
-            what = describe(condition)
-            undecided = Fit(None, f"if {what}", _about(condition), why_zh=f"取决于 {what}")
+        if outcome.state is None:
+            askable = _askable(condition, context)
+            if askable is None:
+                return UNSAID
+            if undecided is not None:
+                continue
+            what = describe(askable)
+            undecided = Fit(None, f"if {what}", _about(askable), why_zh=f"取决于 {what}")
     installed = _already(fix, context.facts)
     if installed is not None:
         return installed
@@ -126,6 +136,19 @@ def fit_of(fix: Fix, context: Context) -> Fit:
         priced.why_zh or default.why_zh,
         default.warning_zh or priced.warning_zh,
     )
+
+
+def _askable(condition: Condition, context: Context) -> Condition | None:
+    """Return what of an undecided condition is about the environment; None where it hangs on what the report says or shows."""
+    if condition.any:
+        parts = [part for one in condition.any if (part := _askable(one, context)) is not None]
+        return msgspec.structs.replace(condition, any=tuple(parts)) if parts else None
+    if condition.all:
+        parts = [one for one in condition.all if evaluate(one, context).state is None]
+        return condition if all(_askable(one, context) is not None for one in parts) else None
+    if condition.none:
+        return condition
+    return condition if condition.fact else None
 
 
 def _about(condition: Condition) -> str | None:

@@ -26,6 +26,8 @@ _LONG = 60
 ANYWHERE = "~"
 _LEAST = re.compile(r"^\+[1-9]$")
 _PLAIN = re.compile(r"^[a-z0-9_'.+\-/*]+$")
+#: More than a base has phrases and terms: the same term of two phrases stays one object, which is looked for once in a text.
+_KEPT = 65_536
 _IN_WORDS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
 
 
@@ -99,14 +101,14 @@ class Vocabulary:
         """Tell whether one of a term's alternatives occurs anywhere."""
         allowed = self.allowed.get(term)
         if allowed is None:
-            allowed = self.allowed[term] = not term.words.isdisjoint(self.words) or (not term.plain and self._has_other(term))
+            allowed = self.allowed[term] = not term.words.isdisjoint(self.words) or (not term.plain and self.has_other(term))
         return allowed
 
     def holds(self, term: Term) -> bool:
         """Tell whether a term holds in one of the sentences: two words as one must stand side by side."""
         return self.allows(term) and (not term.pairs or any(term.holds(sentence) for sentence in self._sentences))
 
-    def _has_other(self, term: Term) -> bool:
+    def has_other(self, term: Term) -> bool:
         """Look for stems, pieces, Chinese and pairs of words."""
         for stem in term.stems:
             words = self.sorted_words
@@ -139,10 +141,12 @@ class Phrase:
 
     def possible(self, vocabulary: Vocabulary) -> bool:
         """Tell whether every term, and enough of the further ones, occur somewhere in a text."""
-        allowed = vocabulary.allowed
+        allowed, words = vocabulary.allowed, vocabulary.words
         for term in self.terms:
-            # Most terms stand in many phrases and have been looked for.
-            if not (allowed[term] if term in allowed else vocabulary.allows(term)):
+            # Most terms stand in many phrases and have been looked for; this is Vocabulary.allows without the call.
+            if term not in allowed:
+                allowed[term] = not term.words.isdisjoint(words) or (not term.plain and vocabulary.has_other(term))
+            if not allowed[term]:
                 return False
         if not self.further and not self.around:
             return True
@@ -152,7 +156,7 @@ class Phrase:
         return not self.least or sum(map(holds, self.further)) >= self.least
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=_KEPT)
 def _term(text: str) -> Term:
     alternatives = tuple(alternative for alternative in text.split("|") if alternative)
     plain = [one for one in alternatives if _PLAIN.match(one)]
@@ -174,7 +178,7 @@ def terms_of(phrase: str) -> list[str]:
     return expand(phrase.lower()).split()
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=_KEPT)
 def parse_phrase(text: str) -> Phrase:
     """Parse a phrase: blanks separate terms, bars alternatives, ``<fp16>`` is a class of words, of the terms behind ``+2`` two
     suffice, and one with ``~`` may hold anywhere.

@@ -140,8 +140,8 @@ class FixTranslation(Struct, frozen=True):
 class Fix(Struct, frozen=True):
     """One thing to do, or (``expected: fails``) not to do. ``action`` holds exactly one of the actions of docs/writing-entries.md.
 
-    ``when``: all must hold; an unknown one makes the fix undecided and is asked for. ``unless``: the fix misfits where any holds;
-    unknown ones do not matter.
+    ``when``: all must hold; an unknown one makes the fix undecided and is asked for, or leaves it out where it is about the report's own
+    words. ``unless``: the fix misfits where any holds; unknown ones do not matter.
     ``later``: where any holds it still fits, behind the others. ``causes`` restricts a family's fix to some of its causes.
     """
 

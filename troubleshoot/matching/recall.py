@@ -21,8 +21,8 @@ _ALIKE = 86.0
 _SHARE = 0.55
 
 
-#: A message that is the beginning of a template, and at least this long, was cut rather than reworded.
-_CUT = 45
+#: A message that is the beginning of a template, and at least this long, was cut rather than reworded: however little of it is left.
+_CUT = 30
 
 
 def recall(exception: RaisedException, base: KnowledgeBase) -> list[tuple[int, bool]]:
@@ -38,10 +38,12 @@ def recall(exception: RaisedException, base: KnowledgeBase) -> list[tuple[int, b
         return []
     from rapidfuzz import fuzz
 
+    # Those who cut at the end of a sentence leave a full stop where the template goes on, or dots.
+    beginning = message.rstrip(". …") if len(message) >= _CUT else None
     found: list[tuple[float, int]] = []
     for number in numbers:
         literal = literal_text(base.index.patterns[number][1])
-        if len(message) < _SHARE * len(literal):
+        if len(message) < _SHARE * len(literal) and not (beginning and literal.startswith(beginning)):
             continue
         # A cut message is the beginning of the template; a longer one holds it.
         score = fuzz.partial_ratio(message, literal, score_cutoff=_ALIKE) if len(literal) >= _SHORTEST else 0.0
@@ -49,4 +51,4 @@ def recall(exception: RaisedException, base: KnowledgeBase) -> list[tuple[int, b
             found.append((-score, number))
     found.sort()
     best = [number for score, number in found if score <= found[0][0] + 2.0][:3]
-    return [(number, len(message) >= _CUT and literal_text(base.index.patterns[number][1]).startswith(message)) for number in best]
+    return [(number, beginning is not None and literal_text(base.index.patterns[number][1]).startswith(beginning)) for number in best]
