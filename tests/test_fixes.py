@@ -33,6 +33,12 @@ def test_no_library_is_blamed_for_the_users_own_code() -> None:
     assert upgrades('  File "/home/me/project/model.py", line 7, in forward\n    x = self.proj(x)\n') == []
 
 
+def test_no_server_is_blamed_for_what_it_calls() -> None:
+    """A traceback that was cut below the frames of a web server or a command line."""
+    for frame in ("gradio/queueing.py", "starlette/routing.py", "fire/core.py", "ray/_private/function_manager.py"):
+        assert upgrades(f'  File "/x/site-packages/{frame}", line 7, in call\n    return function(*args)\n') == []
+
+
 def test_nobody_is_asked_for_what_the_report_says() -> None:
     """A fix for words or frames that are not there is left out; one for a fact of the machine is asked for."""
     text = f'Traceback (most recent call last):\n  File "run.py", line 1, in <module>\n    go()\n{TORCH}{MISMATCH}'

@@ -99,10 +99,13 @@ class FailureFacts:
 
     @lazy_attribute
     def called_by(self) -> str | None:
-        """The import name of the library that holds the deepest frame above torch; None where that is the user's own code or unknown."""
+        """The import name of the library that holds the deepest frame above torch; None where that is the user's own code or unknown.
+
+        A server or a launcher there means that the frames below it were cut: it calls functions, and never saw a tensor.
+        """
         path = self.caller or ""
         owner, _ = locate(path)
-        return None if owner == "user" or "-packages/" not in path else owner
+        return None if owner == "user" or owner in _CALLERS or "-packages/" not in path else owner
 
     @lazy_attribute
     def plugin(self) -> str | None:
@@ -126,6 +129,15 @@ class FailureFacts:
         return found
 
 
+#: Servers, launchers, schedulers and command lines: what they call may fail, and a newer release of them changes nothing.
+_CALLERS = frozenset(
+    {
+        "IPython", "absl", "aiohttp", "airflow", "anyio", "asyncer", "celery", "click", "cog", "dask", "django", "fastapi", "fire", "flask",
+        "gradio", "gradio_client", "gunicorn", "hydra", "invoke", "ipykernel", "joblib", "litserve", "loky", "magicgui", "mlflow",
+        "multiprocess", "optuna", "pluggy", "prefect", "pytest", "_pytest", "ray", "runpod", "sanic", "starlette", "streamlit", "tornado",
+        "typer", "tyro", "uvicorn", "wandb", "werkzeug", "xoscar",
+    }
+)  # fmt: skip
 #: Where ComfyUI and the web UIs keep what users install as checkouts.
 _PLUGIN_FOLDERS = frozenset({"custom_nodes", "extensions"})
 
