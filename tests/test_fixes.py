@@ -33,6 +33,14 @@ def test_no_library_is_blamed_for_the_users_own_code() -> None:
     assert upgrades('  File "/home/me/project/model.py", line 7, in forward\n    x = self.proj(x)\n') == []
 
 
+def test_a_gpu_is_no_condition_of_a_fix_for_the_cpu() -> None:
+    """Who runs on the CPU is not told to look whether the GPU has bfloat16."""
+    text = f'Traceback (most recent call last):\n  File "run.py", line 1, in <module>\n    go()\n{TORCH}'
+    first = diagnose(text + "RuntimeError: \"addmm_impl_cpu_\" not implemented for 'Half'\n", environment="report").first
+    assert first is not None
+    assert [fix.fits for fix in first.fixes if fix.kind == "use-bf16"] == [True]
+
+
 def test_no_server_is_blamed_for_what_it_calls() -> None:
     """A traceback that was cut below the frames of a web server or a command line."""
     for frame in ("gradio/queueing.py", "starlette/routing.py", "fire/core.py", "ray/_private/function_manager.py"):

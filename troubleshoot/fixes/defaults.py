@@ -56,6 +56,10 @@ def default_fit(kind: str, context: Context) -> Fit:
         runs = context.speech.said(_RUNS_BFLOAT16)
         if runs is not None:
             return Fit(True, f"the report says so: {runs.text[:120]}", why_zh=f"报告里说：{runs.text[:120]}")
+        failure = context.failure
+        if context.facts.on_cpu or (failure is not None and "_cpu" in failure.failure.root.message):
+            # Nothing was asked of a GPU ("addmm_impl_cpu_" not implemented for 'Half'), and every CPU computes in bfloat16.
+            return FITS
         if evaluate(_ON_AMPERE, context).state:
             return Fit(True, "FlashAttention runs on Ampere and newer, which have bfloat16", why_zh=_ON_AMPERE_ZH)
         why_zh = "要看 GPU 是否原生支持 bfloat16（NVIDIA Ampere 或更新）"

@@ -138,6 +138,11 @@ def fit_of(fix: Fix, context: Context) -> Fit:
     )
 
 
+#: Facts that only a report's message and frames tell.
+_CAUGHT = ("name.", "number.", "text.", "version.")
+_SHOWN = frozenset({"exception", "op", "library"})
+
+
 def _askable(condition: Condition, context: Context) -> Condition | None:
     """Return what of an undecided condition is about the environment; None where it hangs on what the report says or shows."""
     if condition.any:
@@ -148,7 +153,9 @@ def _askable(condition: Condition, context: Context) -> Condition | None:
         return condition if all(_askable(one, context) is not None for one in parts) else None
     if condition.none:
         return condition
-    return condition if condition.fact else None
+    if not condition.fact or condition.fact in _SHOWN or condition.fact.startswith(_CAUGHT):
+        return None
+    return condition
 
 
 def _about(condition: Condition) -> str | None:
