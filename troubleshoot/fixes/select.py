@@ -138,9 +138,9 @@ def fit_of(fix: Fix, context: Context) -> Fit:
     )
 
 
-#: Facts that only a report's message and frames tell.
-_CAUGHT = ("name.", "number.", "text.", "version.")
-_SHOWN = frozenset({"exception", "op", "library"})
+#: Facts that only a report's message and frames tell, but for these two.
+_CAUGHT = ("name.", "number.", "text.", "version.", "dtype.", "device.", "exception", "op", "library")
+_ASKED = frozenset({"dtype.requested", "device.kind"})
 
 
 def _askable(condition: Condition, context: Context) -> Condition | None:
@@ -153,9 +153,8 @@ def _askable(condition: Condition, context: Context) -> Condition | None:
         return condition if all(_askable(one, context) is not None for one in parts) else None
     if condition.none:
         return condition
-    if not condition.fact or condition.fact in _SHOWN or condition.fact.startswith(_CAUGHT):
-        return None
-    return condition
+    fact = condition.fact
+    return condition if fact and (fact in _ASKED or not fact.startswith(_CAUGHT)) else None
 
 
 def _about(condition: Condition) -> str | None:
