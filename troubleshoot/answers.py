@@ -15,7 +15,7 @@ from troubleshoot.report.model import Report
 
 def given_answers(answers: Mapping[str, str] | None, gpu: str | None, have: Mapping[str, str] | None) -> dict[str, str]:
     """Bring the three entrances for answers to one form: fact name -> value."""
-    from troubleshoot.evidence import VOCABULARY
+    from troubleshoot.evidence import VOCABULARY, is_among
 
     given = dict(answers or {})
     if gpu is not None:
@@ -23,7 +23,7 @@ def given_answers(answers: Mapping[str, str] | None, gpu: str | None, have: Mapp
     for name, version in (have or {}).items():
         given[f"package.{name}"] = version
     for name in given:
-        if name not in VOCABULARY and name != "gpu" and name.partition(".")[0] + "." not in VOCABULARY:
+        if name != "gpu" and not is_among(name, VOCABULARY):
             import difflib
 
             close = difflib.get_close_matches(name, sorted(VOCABULARY), n=2)

@@ -18,14 +18,20 @@ from troubleshoot.lazy import lazy_attribute
 from troubleshoot.report.model import Failure, Frame, Report
 from troubleshoot.report.places import locate
 
-#: The facts that a condition may name. A name that ends with a dot is a prefix.
-VOCABULARY = frozenset({
-    "exception", "op", "library", "dtype.", "device.", "name.", "number.", "version.", "text.",
+#: The facts that a failure's message and frames tell. A name that ends with a dot is a prefix.
+CAUGHT = frozenset({"exception", "op", "library", "dtype.", "device.", "name.", "number.", "version.", "text."})
+#: The facts that a condition may name.
+VOCABULARY = CAUGHT | frozenset({
     "gpu.name", "gpu.capability", "gpu.architecture", "gpu.memory", "gpu.count",
     "support.float16", "support.bfloat16", "support.float8", "support.float4",
     "package.", "python", "os", "cuda", "rocm", "driver", "torch.build",
     "quantization", "attention", "autocast", "launcher", "device-map", "phase", "model", "flag.",
 })  # fmt: skip
+
+
+def is_among(name: str, facts: frozenset[str]) -> bool:
+    """Tell whether a fact is one of ``facts``, or begins with a prefix among them."""
+    return name in facts or name.partition(".")[0] + "." in facts
 
 #: The dtype that stands for each fact ``support.*`` in the hardware table.
 _SUPPORT = {"float16": "float16", "bfloat16": "bfloat16", "float8": "float8_e4m3fn", "float4": "float4_e2m1fn_x2"}

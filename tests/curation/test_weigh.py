@@ -116,6 +116,7 @@ def test_an_alias_keeps_its_factor() -> None:
     """One place in the file that serves two causes cannot take two numbers."""
     text = ENTRY.replace('- {text: "loader"}', '- &one {text: "loader", times: 2}').replace('- text: "sunshine"', "- *one")
     assert with_numbers(text, {Parameter(0, 0): 5.0, Parameter(1, 1): 7.0}) == text
+    assert with_numbers(text, {Parameter(0, 0): 5.0}) == text
 
 
 def test_a_folder_without_the_families(tmp_path: Path, root: Path, labelled: Path) -> None:

@@ -14,7 +14,7 @@ from troubleshoot.dtypes import parse_device, parse_dtype
 from troubleshoot.environment import gpus
 from troubleshoot.environment.names import normalise_name
 from troubleshoot.errors import KnowledgeProblem
-from troubleshoot.evidence import VOCABULARY
+from troubleshoot.evidence import VOCABULARY, is_among
 from troubleshoot.knowledge.phrases import ANYWHERE, parse_phrase, terms_of
 from troubleshoot.knowledge.schema import Condition, Entry
 from troubleshoot.knowledge.sentences import sentences
@@ -65,7 +65,7 @@ def check_shapes(checked: Checked) -> Iterator[KnowledgeProblem]:
         if len(comparisons) > 1:
             yield KnowledgeProblem(place, 1, "conditions", f"{condition.fact} has several comparisons: {', '.join(comparisons)}")
         fact = condition.fact
-        if fact and fact not in VOCABULARY and fact.partition(".")[0] + "." not in VOCABULARY:
+        if fact and not is_among(fact, VOCABULARY):
             yield KnowledgeProblem(place, 1, "conditions", f"{fact!r} is not a fact: see the table in docs/writing-entries.md")
 
 

@@ -12,7 +12,7 @@ from troubleshoot.curation.checked import walk
 from troubleshoot.diagnosis import Examined, examine
 from troubleshoot.environment.model import Environment
 from troubleshoot.errors import TroubleshootError
-from troubleshoot.evidence import VOCABULARY
+from troubleshoot.evidence import VOCABULARY, is_among
 from troubleshoot.knowledge.schema import Condition, Entry
 
 #: Answers that are tried for one entry.
@@ -79,7 +79,7 @@ def _answers(entries: Iterable[Entry], caught: set[str]) -> Iterator[tuple[str, 
     """Yield (fact, value) once each: what the entries' releases, models and conditions read. What the message itself says stays."""
     seen: set[tuple[str, str]] = set()
     for about, answer in (pair for entry in entries for pair in _all_answers(entry)):
-        known = about == "gpu" or about in VOCABULARY or f"{about.partition('.')[0]}." in VOCABULARY
+        known = about == "gpu" or is_among(about, VOCABULARY)
         if known and about not in caught and (about, answer) not in seen:
             seen.add((about, answer))
             yield about, answer

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -40,31 +41,35 @@ def write_weights(weighing: Weighing, root: Path) -> tuple[Path, ...]:
 def with_numbers(text: str, numbers: Mapping[Parameter, float]) -> str:
     """Return an entry's text with other weights and factors. A condition that stands in the file once for several keeps its factor."""
     causes = _value(yaml.compose(text, Loader=yaml.SafeLoader), "causes")
+    # YAML's aliases lead to one node from several conditions.
+    uses = Counter(id(condition) for cause in causes.value for condition in _conditions(cause))
     edits: dict[tuple[int, int], str] = {}
-    shared: set[tuple[int, int]] = set()
     for key, number in numbers.items():
         cause = causes.value[key.cause]
         written = f"{number:g}"
         if key.condition is None:
-            edit = _place(_value(cause, "weight")), written
+            edits[_place(_value(cause, "weight"))] = written
+            continue
+        condition = _conditions(cause)[key.condition]
+        times = _value(condition, "times")
+        if uses[id(condition)] > 1:
+            continue
+        if times is not None:
+            edits[_place(times)] = written
+        elif condition.flow_style:
+            end = condition.end_mark.index - 1
+            edits[end, end] = f", times: {written}"
         else:
-            condition = _value(cause, "likelier").value[key.condition]
-            times = _value(condition, "times")
-            if times is not None:
-                edit = _place(times), written
-            elif condition.flow_style:
-                end = condition.end_mark.index - 1
-                edit = (end, end), f", times: {written}"
-            else:
-                end = condition.value[-1][1].end_mark.index
-                edit = (end, end), f"\n{' ' * condition.start_mark.column}times: {written}"
-        # YAML's aliases lead to one place from several conditions.
-        if edit[0] in edits and edits[edit[0]] != edit[1]:
-            shared.add(edit[0])
-        edits[edit[0]] = edit[1]
-    for place in sorted(edits.keys() - shared, reverse=True):
+            end = condition.value[-1][1].end_mark.index
+            edits[end, end] = f"\n{' ' * condition.start_mark.column}times: {written}"
+    for place in sorted(edits, reverse=True):
         text = text[: place[0]] + edits[place] + text[place[1] :]
     return text
+
+
+def _conditions(cause: yaml.MappingNode) -> Any:
+    likelier = _value(cause, "likelier")
+    return likelier.value if likelier is not None else ()
 
 
 def _value(mapping: Any, name: str) -> Any:

@@ -40,9 +40,8 @@ class Parameter(NamedTuple):
 
 @dataclass(frozen=True)
 class Option:
-    """A cause that is possible for one report: its code, what multiplies to its weight, and how much it counts as an answer (0 to 1)."""
+    """A cause that is possible for one report: what multiplies to its weight, and how much it counts as an answer (0 to 1)."""
 
-    cause: str
     parameters: tuple[Parameter, ...]
     accepted: float
 
@@ -135,7 +134,6 @@ def _options(candidate: Candidate, label: Mapping[str, Any]) -> tuple[Option, ..
     possible = {weighted.cause for weighted, _ in candidate.cause_shares}
     return tuple(
         Option(
-            weighted.cause,
             (Parameter(number), *(Parameter(number, condition) for condition, holds in enumerate(holding) if holds)),
             1.0 if weighted.cause == label["cause"] else _ALSO if weighted.cause in also else 0.0,
         )

@@ -32,12 +32,12 @@ _STATES_ZH = {"native": "原生支持", "slow": "支持但很慢", "emulated": "
 #: Who has run it has a GPU that can.
 _RUNS_BFLOAT16 = "bf16|bfloat16 works|fine|ok|okay|normal|normally|correctly|solves|solved|正常|没问题|没有问题|没有这个问题"
 
-#: FlashAttention 2 is compiled for Ampere and newer, all of which have bfloat16
-#: (README of Dao-AILab/flash-attention, "NVIDIA CUDA Support").
+#: FlashAttention 2 supports Ampere and newer, all of which have bfloat16; only 1.x, of before July 2023, ran on Turing
+#: (https://github.com/Dao-AILab/flash-attention, README, "NVIDIA CUDA Support").
 _ON_AMPERE = Condition(
     any=(Condition(frame="flash_attn/"), Condition(text="flashattention|flash_attention only support|supports fp16|float16|torch.float16"))
 )
-_ON_AMPERE_ZH = "FlashAttention 只在 Ampere 及更新的 GPU 上运行，它们都支持 bfloat16"
+_ON_AMPERE_ZH = "FlashAttention 2 只在 Ampere 及更新的 GPU 上运行，它们都支持 bfloat16"
 
 #: kind of fix -> the support fact that it needs
 _NEEDS = {"use-bf16": "bfloat16", "use-fp16": "float16"}
@@ -61,7 +61,7 @@ def default_fit(kind: str, context: Context) -> Fit:
             # Nothing was asked of a GPU ("addmm_impl_cpu_" not implemented for 'Half'), and every CPU computes in bfloat16.
             return FITS
         if evaluate(_ON_AMPERE, context).state:
-            return Fit(True, "FlashAttention runs on Ampere and newer, which have bfloat16", why_zh=_ON_AMPERE_ZH)
+            return Fit(True, "FlashAttention 2 runs on Ampere and newer, which have bfloat16", why_zh=_ON_AMPERE_ZH)
         why_zh = "要看 GPU 是否原生支持 bfloat16（NVIDIA Ampere 或更新）"
         return Fit(None, "if the GPU has native bfloat16 (NVIDIA Ampere or newer)", "gpu", why_zh=why_zh)
     state, text = support[0].value, support[0].text

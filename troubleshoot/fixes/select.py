@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from troubleshoot.evidence import Facts
+from troubleshoot.evidence import CAUGHT, Facts, is_among
 from troubleshoot.fixes import actions
 from troubleshoot.fixes.defaults import FITS, UNSAID, Fit, default_fit
 from troubleshoot.fixes.library import name_library
@@ -138,8 +138,7 @@ def fit_of(fix: Fix, context: Context) -> Fit:
     )
 
 
-#: Facts that only a report's message and frames tell, but for these two.
-_CAUGHT = ("name.", "number.", "text.", "version.", "dtype.", "device.", "exception", "op", "library")
+#: What a user can tell although a message tells it as well.
 _ASKED = frozenset({"dtype.requested", "device.kind"})
 
 
@@ -154,7 +153,7 @@ def _askable(condition: Condition, context: Context) -> Condition | None:
     if condition.none:
         return condition
     fact = condition.fact
-    return condition if fact and (fact in _ASKED or not fact.startswith(_CAUGHT)) else None
+    return condition if fact and (fact in _ASKED or not is_among(fact, CAUGHT)) else None
 
 
 def _about(condition: Condition) -> str | None:

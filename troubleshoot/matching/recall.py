@@ -39,16 +39,16 @@ def recall(exception: RaisedException, base: KnowledgeBase) -> list[tuple[int, b
     from rapidfuzz import fuzz
 
     # Those who cut at the end of a sentence leave a full stop where the template goes on, or dots.
-    beginning = message.rstrip(". …") if len(message) >= _CUT else None
-    found: list[tuple[float, int]] = []
+    beginning = message.rstrip(". …") if len(message) >= _CUT else ""
+    found: list[tuple[float, int, bool]] = []
     for number in numbers:
         literal = literal_text(base.index.patterns[number][1])
-        if len(message) < _SHARE * len(literal) and not (beginning and literal.startswith(beginning)):
+        cut = bool(beginning) and literal.startswith(beginning)
+        if not cut and len(message) < _SHARE * len(literal):
             continue
         # A cut message is the beginning of the template; a longer one holds it.
         score = fuzz.partial_ratio(message, literal, score_cutoff=_ALIKE) if len(literal) >= _SHORTEST else 0.0
         if score:
-            found.append((-score, number))
+            found.append((-score, number, cut))
     found.sort()
-    best = [number for score, number in found if score <= found[0][0] + 2.0][:3]
-    return [(number, beginning is not None and literal_text(base.index.patterns[number][1]).startswith(beginning)) for number in best]
+    return [(number, cut) for score, number, cut in found if score <= found[0][0] + 2.0][:3]

@@ -11,7 +11,7 @@ from troubleshoot.environment.merging import merge
 from troubleshoot.environment.model import Environment
 from troubleshoot.environment.parse import parse_environment
 from troubleshoot.errors import InputError
-from troubleshoot.evidence import VOCABULARY, environment_of
+from troubleshoot.evidence import VOCABULARY, environment_of, is_among
 from troubleshoot.knowledge import KnowledgeBase, load_kb
 from troubleshoot.knowledge.base import shipped_root
 from troubleshoot.knowledge.schema import Entry
@@ -189,7 +189,7 @@ def _problem(name: str, value: str) -> str | None:
         except InputError as error:
             return str(error)
         return None
-    if name not in VOCABULARY and name.partition(".")[0] + "." not in VOCABULARY:
+    if not is_among(name, VOCABULARY):
         import difflib
 
         close = difflib.get_close_matches(name, sorted(VOCABULARY), n=2)
