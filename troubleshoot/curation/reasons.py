@@ -13,9 +13,10 @@ from troubleshoot.environment.model import Environment
 from troubleshoot.knowledge import KnowledgeBase
 from troubleshoot.knowledge.schema import Entry
 from troubleshoot.knowledge.templates import compile_template, key_words, literal_text
-from troubleshoot.matching.candidates import Candidate, describe, hold_places
+from troubleshoot.matching.candidates import Candidate, hold_places
 from troubleshoot.matching.conditions import Context, Outcome, evaluate
 from troubleshoot.matching.releases import affected_text, hold_releases
+from troubleshoot.matching.wording import describe
 from troubleshoot.ranking import LIKELY, Standing, penalties, rivals_of, standings
 from troubleshoot.report.model import Report
 

@@ -13,8 +13,8 @@ from troubleshoot.fixes.library import name_library
 from troubleshoot.fixes.price import weight_fit
 from troubleshoot.knowledge.base import KnowledgeBase
 from troubleshoot.knowledge.schema import Condition, Entry, Fix
-from troubleshoot.matching.candidates import describe
 from troubleshoot.matching.conditions import Context, evaluate
+from troubleshoot.matching.wording import describe
 from troubleshoot.ranking import Hypothesis
 from troubleshoot.result import FixAdvice, SeenRun
 from troubleshoot.versions import parse_version
@@ -108,8 +108,7 @@ def fit_of(fix: Fix, context: Context) -> Fit:
                 return UNSAID
             if undecided is not None:
                 continue
-            what = describe(askable)
-            undecided = Fit(None, f"if {what}", _about(askable), why_zh=f"取决于 {what}")
+            undecided = Fit(None, f"if {describe(askable)}", _about(askable), why_zh=f"取决于：{describe(askable, 'zh')}")
     installed = _already(fix, context.facts)
     if installed is not None:
         return installed
@@ -145,7 +144,8 @@ _ASKED = frozenset({"dtype.requested", "device.kind"})
 def _askable(condition: Condition, context: Context) -> Condition | None:
     """Return what of an undecided condition is about the environment; None where it hangs on what the report says or shows."""
     if condition.any:
-        parts = [part for one in condition.any if (part := _askable(one, context)) is not None]
+        open_parts = [one for one in condition.any if evaluate(one, context).state is None]
+        parts = [part for one in open_parts if (part := _askable(one, context)) is not None]
         return msgspec.structs.replace(condition, any=tuple(parts)) if parts else None
     if condition.all:
         parts = [one for one in condition.all if evaluate(one, context).state is None]

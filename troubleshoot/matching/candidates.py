@@ -11,13 +11,14 @@ import msgspec
 from troubleshoot.evidence import Facts, FailureFacts
 from troubleshoot.knowledge.base import KnowledgeBase
 from troubleshoot.knowledge.index import SCOPE_OWNER
-from troubleshoot.knowledge.schema import Condition, Entry, FramePattern, MessageTemplate, WeightedCause
+from troubleshoot.knowledge.schema import Entry, FramePattern, MessageTemplate, WeightedCause
 from troubleshoot.knowledge.templates import Captured, facts_of, template_length
 from troubleshoot.lazy import lazy_attribute
 from troubleshoot.matching.conditions import UNKNOWN, Context, Outcome, Reading, frame_matches, nowhere
 from troubleshoot.matching.dependencies import condition_facts
 from troubleshoot.matching.releases import affected_texts, hold_releases
 from troubleshoot.matching.search import Hit, Search
+from troubleshoot.matching.wording import describe
 from troubleshoot.report.model import Failure, Report
 from troubleshoot.result import EvidenceItem
 
@@ -388,27 +389,6 @@ def _is_model(name: str, pattern: str) -> bool:
 def _plain_model(name: str) -> str:
     """Bring ids, class names and spoken names together: ``Qwen/Qwen2-VL-7B`` and ``Qwen2VLModel`` both begin with ``qwen2vl``."""
     return "".join(char for char in name.rpartition("/")[2].lower() if char.isalnum() or char in "*?[]")
-
-
-def describe(condition: Condition) -> str:
-    """Return a condition in short, for evidence that is missing."""
-    if condition.any:
-        return " or ".join(describe(one) for one in condition.any)
-    if condition.all:
-        return " and ".join(describe(one) for one in condition.all)
-    if condition.none:
-        return "not: " + ", ".join(describe(one) for one in condition.none)
-    if condition.frame or condition.function or condition.code:
-        return f"a frame in {condition.frame or condition.function or condition.code}"
-    if condition.text is not None:
-        return "words such as: " + (condition.text if isinstance(condition.text, str) else condition.text[0])
-    for sign, value in (("", condition.is_), ("not ", condition.not_), ("", condition.in_), ("with ", condition.contains)):
-        if value is not None:
-            shown = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-            return f"{condition.fact}: {sign}{shown}"
-    if condition.at_least is not None:
-        return f"{condition.fact}: at least {condition.at_least:g}"
-    return f"{condition.fact}: below {condition.below:g}" if condition.below is not None else str(condition.fact)
 
 
 def _scope(report: Report, scoped: dict[int, list[tuple[Hit, str]]], candidates: list[Candidate], base: KnowledgeBase) -> dict[int, str]:
