@@ -17,7 +17,8 @@ from programs import KNOWN, TITLE, run
 import troubleshoot
 from troubleshoot.handlers import explaining
 
-INSTALL = "import troubleshoot; troubleshoot.install()\n"
+#: The limit for a diagnosis is no part of these faults, and a busy machine takes seconds to compile the knowledge base without its cache.
+INSTALL = "import troubleshoot; troubleshoot.install(timeout=50)\n"
 FAIL = f"def fail():\n    {KNOWN}\n"
 ROOT = Path(troubleshoot.__file__).parent
 
