@@ -61,8 +61,12 @@ def describe(condition: Condition, language: str = "en") -> str:
             "以下都不成立：{}",
             _joined((describe(one, language) for one in condition.none), ("; ", "；"), language),
         )
-    if condition.frame or condition.function or condition.code:
-        return _one(language, "a frame is in {}", "有一帧位于 {}", condition.frame or condition.function or condition.code)
+    if condition.code:
+        return _one(language, "a frame runs {}", "有一帧运行 {}", condition.code)
+    if condition.function:
+        return _one(language, "a frame is in the function {}", "有一帧位于函数 {}", condition.function)
+    if condition.frame:
+        return _one(language, "a frame is in {}", "有一帧位于 {}", condition.frame)
     if condition.text is not None:
         phrase = condition.text if isinstance(condition.text, str) else condition.text[0]
         return _one(language, "the report has words such as: {}", "报告里有类似这样的词：{}", phrase)
