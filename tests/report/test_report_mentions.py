@@ -212,9 +212,17 @@ def test_requested_dtypes(text: str, dtype: str) -> None:
     assert ("requested", dtype) in said(text, "dtype")
 
 
-@pytest.mark.parametrize("text", ["fp16: false", "bf16=False", "no fp16 here", "RuntimeError: expected dtype float but found half"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "fp16: false", "bf16=False", "no fp16 here", "RuntimeError: expected dtype float but found half",
+        "an engine built without --fp16", "it works without the `--fp16` flag", "I removed --fp16", "I do not use fp16 for it",
+        "we didn't run in half precision", "trained in fp32 instead of using fp16", "不加 --fp16 就正常", "没有用fp16推理",
+        "python main.py --fast fp16_accumulation",
+    ],
+)  # fmt: skip
 def test_what_was_not_asked_for(text: str) -> None:
-    """Switched off, or only in an error message."""
+    """Switched off, left out, or only in an error message."""
     assert [one for one in said(text, "dtype") if one == ("requested", "float16")] == []
 
 

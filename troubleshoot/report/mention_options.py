@@ -23,7 +23,7 @@ _PRECISIONS = {
 }  # fmt: skip
 _SWITCH = (
     r"(?<![\w.-])(?P<dashes>--)?(?P<name>fp16|bf16|fp8|half|full[_-]fp16|use[_-]?fp16|no[_-]half(?:[_-]vae)?|force[_-]fp(?:16|32)"
-    r"|(?:bf16|fp16|fp32)[_-](?:unet|vae|text[_-]enc))['\"]?"
+    r"|(?:bf16|fp16|fp32)[_-](?:unet|vae|text[_-]enc))(?!_accum)['\"]?"
     r"(?P<value>\s{0,3}[=:]\s{0,3}(?:\{\s{0,20}['\"]?enabled['\"]?\s?:\s?)?['\"]?(?:true|false|1|0|yes|no|auto)\b)?"
 )
 _CAST = rf"\.to\([^()\n]{{0,60}}?(?=torch\.){_DTYPE}(?!\w)"
@@ -129,6 +129,14 @@ TABLES: dict[str, tuple[tuple[tuple[str, ...], str, str], ...]] = {
 }
 
 
+#: What stands before an option or a verb that was left out: "without --fp16", "I don't use fp16", "不加 --fp16".
+_LEFT_OUT = re.compile(
+    r"(?:\b(?:without|w/o|not|never|omit\w*|remov\w*|dropp?\w*|instead of|rather than)|n't|不(?:加|带|开|用|使用)?|没有?|去掉|删掉)\s{0,3}"
+    r"(?:(?:the|any|my|flags?|options?|using|passing|setting)\s{1,3}){0,2}[`'\"(]{0,2}$",
+    re.IGNORECASE,
+)
+_BEFORE = 40
+
 #: A line without one of these asks for no dtype.
 _DTYPE_LINE = re.compile(r"float|half|double|fp|bf16|precision", re.IGNORECASE)
 
@@ -152,7 +160,8 @@ def _dtypes(found: Found, start: int, line: str, low: str) -> None:
                 _dtype(found, "requested", _PRECISIONS.get(word, word), start + match.start())
     if "fp" in low or "bf16" in low or "half" in low:
         for match in compiled(_SWITCH).finditer(line):
-            _switch(found, match, start)
+            if not _left_out(line, match.start()):
+                _switch(found, match, start)
     if "()" in line:
         for match in compiled(r"\.(half|bfloat16|float|double)\(\)").finditer(line):
             _dtype(found, "requested", match[1], start + match.start())
@@ -161,10 +170,16 @@ def _dtypes(found: Found, start: int, line: str, low: str) -> None:
             _dtype(found, "requested", match["dtype"], start + match.start())
     for match in compiled(_PROSE).finditer(line):
         bare = match["dtype"].lower()
+        if _left_out(line, match.start()):
+            continue
         if bare not in ("float", "double", "half") or line[match.end() : match.end() + 10].lower().strip(" -") == "precision":
             _dtype(found, "requested", bare, start + match.start("dtype"))
     for match in compiled(_MENTIONED).finditer(line):
         _dtype(found, "mentioned", re.split(r"[ -]", match[1])[0], start + match.start())
+
+
+def _left_out(line: str, at: int) -> bool:
+    return _LEFT_OUT.search(line[max(0, at - _BEFORE) : at]) is not None
 
 
 def _switch(found: Found, match: re.Match[str], start: int) -> None:
