@@ -91,7 +91,7 @@ _INACCURATE = (
 _AMPERE = (
     "a100|a100s|a800|a40|a10|a10g|a30|a6000|a5000|a4500|a4000|a2000|3090|3090s|3090ti|3080|3080ti|3070|3070ti|3060|3060ti|3050|30xx|30_series|rtx30|rtx3090|"
     "rtx3080|rtx3070|rtx3060|4090|4090s|4090d|4080|4070|4070ti|4060|4060ti|40xx|40_series|rtx4090|rtx4080|rtx40|l4|l20|l40|l40s|h100|h100s|h800|h200|h20|"
-    "gh200|b200|5090|5080|5070|rtx5090|50xx|50_series|ampere|hopper|ada|blackwell|安培|30系|40系"
+    "gh200|b200|gb200|b300|gb300|5090|5080|5070|5060|rtx5090|50xx|50_series|ampere|hopper|ada|blackwell|安培|30系|40系"
 )
 _OLDER_GPU = f"{_PASCAL}|{_TURING}|{_GTX16}|titan|quadro|20_series|20xx|10_series|10xx|older|old_gpu|old_card"
 _RESULT = (
