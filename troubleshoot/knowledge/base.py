@@ -106,10 +106,17 @@ class KnowledgeBase:
         return {group.id: group for group in msgspec.json.decode(self._line(self.index.scope), type=list[OutOfScope])}
 
     def candidates(self, words: set[str]) -> list[int]:
-        """Return the numbers of the patterns that a text with these words may match, in a stable order."""
-        keys, needs = self.index.keys, self.index.needs
+        """Return the numbers of the templates that a text with these words may match, in a stable order."""
+        return self._filed(self.index.keys, self._key_words, words)
+
+    def phrases(self, words: set[str]) -> list[int]:
+        """Return the numbers of the phrases that sentences with these words may hold, in a stable order."""
+        return self._filed(self.index.spoken, self._spoken_words, words)
+
+    def _filed(self, keys: dict[str, list[int]], key_words: frozenset[str], words: set[str]) -> list[int]:
+        needs = self.index.needs
         found = set(self.index.always)
-        for word in words & self._key_words:
+        for word in words & key_words:
             found.update(keys[word])
         return sorted(number for number in found if words.issuperset(needs[number]))
 
@@ -130,6 +137,10 @@ class KnowledgeBase:
         return frozenset(self.index.keys)
 
     @cached_property
+    def _spoken_words(self) -> frozenset[str]:
+        return frozenset(self.index.spoken)
+
+    @cached_property
     def _words(self) -> dict[int, list[str]]:
         words: dict[int, list[str]] = {}
         for word, numbers in self.index.keys.items():
@@ -138,7 +149,7 @@ class KnowledgeBase:
         return words
 
     def words_of(self, pattern: int) -> list[str]:
-        """Return the index words of a pattern; empty for one that has none."""
+        """Return the index words of a template; empty for one that has none."""
         return self._words.get(pattern, [])
 
     def joined_candidates(self, joined: str) -> list[int]:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from troubleshoot.knowledge.sentences import CJK, WORD_PART, Sentence, is_spoken
+from troubleshoot.knowledge.sentences import CJK, WORD_PART, Sentence, cjk_pairs, is_spoken
 from troubleshoot.knowledge.word_classes import expand
 from troubleshoot.lazy import lazy_attribute
 
@@ -91,6 +91,11 @@ class Vocabulary:
     def has_cjk(self) -> bool:
         """Whether anything in it is written without blanks."""
         return CJK.search(self.text) is not None
+
+    @property
+    def keys(self) -> set[str]:
+        """What leads into the index of phrases: the words, and the pairs of CJK characters."""
+        return self.words | cjk_pairs(self.text) if self.has_cjk else self.words
 
     @lazy_attribute
     def sorted_words(self) -> list[str]:

@@ -62,9 +62,12 @@ class Sentence(msgspec.Struct, frozen=True):
 def tokens(lowered: str) -> set[str]:
     """Return the words of a lowered text and, where it has any, its pairs of neighbouring CJK characters."""
     found = set(WORD_PART.findall(lowered))
-    if CJK.search(lowered):
-        found.update(lowered[index : index + 2] for index in range(len(lowered) - 1) if lowered[index] > "\u3040")
-    return found
+    return found | cjk_pairs(lowered) if CJK.search(lowered) else found
+
+
+def cjk_pairs(lowered: str) -> set[str]:
+    """Return the pairs of neighbouring CJK characters."""
+    return {lowered[index : index + 2] for index in range(len(lowered) - 1) if lowered[index] > "\u3040"}
 
 
 def sentences(lines: list[tuple[int, str]]) -> list[Sentence]:

@@ -156,10 +156,9 @@ class Search:
         self._recall()
         self._fall_back([number for number in candidates if patterns[number][0] == "f"])
         templated = bool(self.hits or self.recalled)
-        phrases = [number for number in candidates if patterns[number][0] == "p"]
-        if phrases:
-            vocabulary = self.speech.vocabulary
-            phrases = [number for number in phrases if parse_phrase(patterns[number][1]).possible(vocabulary)]
+        vocabulary = self.speech.vocabulary
+        spoken = [number for number in base.phrases(vocabulary.keys) if patterns[number][0] == "p"]
+        phrases = [number for number in spoken if parse_phrase(patterns[number][1]).possible(vocabulary)]
         if phrases:
             self._listen(phrases, self.speech.said)
             if not self.hits and not self.recalled:
