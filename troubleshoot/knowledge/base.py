@@ -106,11 +106,11 @@ class KnowledgeBase:
         return {group.id: group for group in msgspec.json.decode(self._line(self.index.scope), type=list[OutOfScope])}
 
     def candidates(self, words: set[str]) -> list[int]:
-        """Return the numbers of the templates that a text with these words may match, in a stable order."""
+        """Return the numbers of the templates that a text with these words may match, in order, and of all without words."""
         return self._filed(self.index.keys, self._key_words, words)
 
     def phrases(self, words: set[str]) -> list[int]:
-        """Return the numbers of the phrases that sentences with these words may hold, in a stable order."""
+        """Return the numbers of the phrases that sentences with these words may hold, in order, and of patterns without words."""
         return self._filed(self.index.spoken, self._spoken_words, words)
 
     def _filed(self, keys: dict[str, list[int]], key_words: frozenset[str], words: set[str]) -> list[int]:

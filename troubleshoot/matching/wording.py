@@ -77,8 +77,8 @@ def _fact(condition: Condition, fact: str, language: str) -> str:
     area, _, rest = fact.partition(".")
     if area == "package":
         return _package(condition, rest, language)
-    names = _NAMES.get(fact) or _PREFIXES.get(area) if rest or fact in _NAMES else None
-    name = _one(language, *(names or ("{}", "{}")), rest if names else fact)
+    names = _NAMES.get(fact) or (_PREFIXES.get(area) if rest else None)
+    name = _one(language, *names, rest) if names else fact
     for value, verbs in (
         (condition.is_, ("is", "是")),
         (condition.not_, ("is not", "不是")),
