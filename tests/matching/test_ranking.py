@@ -241,6 +241,13 @@ def test_a_symptom_beside_another_failure_is_not_enough(base: KnowledgeBase) -> 
     assert (scoped.verdict, scoped.reason) == ("unknown", "out-of-scope")
 
 
+def test_code_of_the_frames_says_more_than_the_class(base: KnowledgeBase) -> None:
+    """A KeyError is out of scope, unless a template fits the line of code that raised it."""
+    told = FRAMES + '  File "/usr/lib/python3.11/site-packages/acme/table.py", line 3, in pick\n    {}\nKeyError: 16\n'
+    assert answer(told.format("frob expects Float and has Half"), base).diagnoses[0].issue == "acme/frob-model"
+    assert answer(told.format("return table[number]"), base).reason == "out-of-scope"
+
+
 def test_the_more_literal_pattern_decides_the_scope(base: KnowledgeBase) -> None:
     """Out of scope by message, unless an entry knows the message better."""
     assert answer(FRAMES + "RuntimeError: frob shapes cannot be multiplied", base).reason == "out-of-scope"

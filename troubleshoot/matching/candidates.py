@@ -401,7 +401,9 @@ def _scope(report: Report, scoped: dict[int, list[tuple[Hit, str]]], candidates:
             if _length(base, hit) > entry_length:
                 found[index] = group
                 break
-        if not mine and index not in found:
+        # A template in the code of its frames knows more than the class of the exception.
+        known = mine or any(one.failure == index and one.where == "traceback" for one in candidates)
+        if not known and index not in found:
             by_class = base.index.scope_exceptions.get(failure.root.name)
             if by_class is not None:
                 found[index] = by_class
