@@ -44,6 +44,11 @@ from troubleshoot.matching.wording import describe
             "以下都不成立：操作系统 是 windows；报告里有类似这样的词：fp16 fails",
         ),
         ({"frame": "vllm/"}, "a frame is in vllm/", "有一帧位于 vllm/"),
+        (
+            {"any": [{"frame": "vllm/"}, {"text": "vllm"}, {"frame": "sglang/"}, {"frame": "lmdeploy/"}]},
+            "a frame is in vllm/, sglang/ or lmdeploy/ or the report has words such as: vllm",
+            "有一帧位于 vllm/、sglang/ 或 lmdeploy/ 或 报告里有类似这样的词：vllm",
+        ),
         ({"frame": ".py", "code": ".half("}, "a frame runs .half(", "有一帧运行 .half("),
         ({"frame": ".py", "function": "_init_weights"}, "a frame is in the function _init_weights", "有一帧位于函数 _init_weights"),
     ],

@@ -51,7 +51,7 @@ _COMPARISONS = (
 def describe(condition: Condition, language: str = "en") -> str:
     """Return a condition as a clause: "torch is older than 2.3", "GPU 的计算能力低于 8"."""
     if condition.any:
-        return _joined((describe(one, language) for one in condition.any), (" or ", " 或 "), language)
+        return _joined(_alternatives(condition.any, language), (" or ", " 或 "), language)
     if condition.all:
         return _joined((_part(one, language) for one in condition.all), (" and ", " 且 "), language)
     if condition.none:
@@ -66,11 +66,22 @@ def describe(condition: Condition, language: str = "en") -> str:
     if condition.function:
         return _one(language, "a frame is in the function {}", "有一帧位于函数 {}", condition.function)
     if condition.frame:
-        return _one(language, "a frame is in {}", "有一帧位于 {}", condition.frame)
+        return _in_frames((condition.frame,), language)
     if condition.text is not None:
         phrase = condition.text if isinstance(condition.text, str) else condition.text[0]
         return _one(language, "the report has words such as: {}", "报告里有类似这样的词：{}", phrase)
     return _fact(condition, str(condition.fact), language)
+
+
+def _alternatives(conditions: tuple[Condition, ...], language: str) -> list[str]:
+    """Return the clauses of alternatives; files of frames are one clause, for many of them may stand side by side."""
+    files = tuple(one.frame for one in conditions if one.frame and not (one.code or one.function))
+    others = [describe(one, language) for one in conditions if one.frame not in files or one.code or one.function]
+    return [_in_frames(files, language), *others] if files else others
+
+
+def _in_frames(files: tuple[str, ...], language: str) -> str:
+    return _one(language, "a frame is in {}", "有一帧位于 {}", _values(files, language))
 
 
 def _fact(condition: Condition, fact: str, language: str) -> str:
@@ -118,7 +129,10 @@ def _part(condition: Condition, language: str) -> str:
 
 
 def _values(value: object, language: str) -> str:
-    return _joined(map(str, value), (" or ", " 或 "), language) if isinstance(value, list | tuple) else str(value)
+    if not isinstance(value, list | tuple):
+        return str(value)
+    *first, last = map(str, value)
+    return _joined((_joined(first, (", ", "、"), language), last), (" or ", " 或 "), language) if first else last
 
 
 def _joined(parts: Iterable[str], joints: tuple[str, str], language: str) -> str:
