@@ -200,6 +200,8 @@ def test_capabilities_are_read() -> None:
         ("pipe.to('cuda', torch.float16)", "float16"),
         ("I load the model in fp16", "float16"),
         ("running in half precision", "float16"),
+        ("I can't load the model in fp16", "float16"),
+        ("we could not run in half precision", "float16"),
         ("用fp16推理", "float16"),
         ("bnb_4bit_compute_dtype=torch.bfloat16", "bfloat16"),
         ('{"fp16": {"enabled": true}}', "float16"),

@@ -140,4 +140,5 @@ def _joined(parts: Iterable[str], joints: tuple[str, str], language: str) -> str
 
 
 def _one(language: str, english: str, chinese: str, *values: object) -> str:
-    return (chinese if language == "zh" else english).format(*values) if values else (chinese if language == "zh" else english)
+    text = chinese if language == "zh" else english
+    return text.format(*values) if values else text

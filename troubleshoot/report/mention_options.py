@@ -130,10 +130,11 @@ TABLES: dict[str, tuple[tuple[tuple[str, ...], str, str], ...]] = {
 
 
 #: What stands before an option or a verb that was left out: "without --fp16", "I don't use fp16", "不加 --fp16".
-_LEFT_OUT = re.compile(
-    r"(?:\b(?:without|w/o|not|never|omit\w*|remov\w*|dropp?\w*|instead of|rather than)|n't|不(?:加|带|开|用|使用)?|没有?|去掉|删掉)\s{0,3}"
-    r"(?:(?:the|any|my|flags?|options?|using|passing|setting)\s{1,3}){0,2}[`'\"(]{0,2}$",
-    re.IGNORECASE,
+#: Who cannot or could not run in float16 asked for it.
+_LEFT_OUT = (
+    r"(?:\b(?:without|w/o|(?<!\bcan )(?<!\bcould )(?<!\bwill )(?<!\bwould )not|never|omit\w*|remov\w*|dropp?\w*|instead of|rather than)"
+    r"|(?<!\bca)(?<!\bcould)(?<!\bwo)(?<!\bwould)n't|不(?:加|带|开|用|使用)?|没有?|去掉|删掉)\s{0,3}"
+    r"(?:(?:the|any|my|flags?|options?|using|passing|setting)\s{1,3}){0,2}[`'\"(]{0,2}$"
 )
 _BEFORE = 40
 
@@ -179,7 +180,7 @@ def _dtypes(found: Found, start: int, line: str, low: str) -> None:
 
 
 def _left_out(line: str, at: int) -> bool:
-    return _LEFT_OUT.search(line[max(0, at - _BEFORE) : at]) is not None
+    return compiled(_LEFT_OUT).search(line[max(0, at - _BEFORE) : at]) is not None
 
 
 def _switch(found: Found, match: re.Match[str], start: int) -> None:
