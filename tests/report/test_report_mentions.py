@@ -63,6 +63,30 @@ def test_what_is_no_version_is_left(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "versions"),
+    [
+        ("It worked on torch 2.11. With torch 2.12 it stops.", ["2.12"]),
+        ("It used to work with torch==2.11.0; now I have torch==2.12.1.", ["2.12.1"]),
+        ("With torch 2.11 there is no problem, torch 2.12 fails.", ["2.12"]),
+        ("After going from torch 2.11.0+cu130 to torch 2.12.1+cu130 it fails.", ["2.12.1+cu130"]),
+        ("从 torch 2.11 升级到 2.12 之后报错", ["2.12"]),
+        ("Downgrading to torch 2.11 helps.", []),
+        ("torch 2.11 正常，torch 2.12 报错", ["2.12"]),
+        ("UserWarning: In PyTorch 1.1.0 and later, you should call them in the opposite order", []),
+        ("This model requires torch 2.4.", []),
+        ("It will be removed in torch 2.9.", []),
+        ("需要 torch 2.4 以上", []),
+        ("I saw it with torch 2.13.0 too.\n\n### System Info\ntorch 2.12.1", ["2.12.1"]),
+        ("The job fails with torch 2.12.", ["2.12"]),
+        ("My model runs on torch 2.12 and gives nan.\ntorch: 2.12.0", ["2.12.0"]),
+    ],
+)
+def test_only_the_release_that_fails_counts(text: str, versions: list[str]) -> None:
+    """Not the one that worked, a bound, or an announcement; a list of versions decides where prose tells of others."""
+    assert [value for name, value in said(text, "package") if name == "torch"] == versions
+
+
+@pytest.mark.parametrize(
     ("text", "name"),
     [
         ("xformers is not installed", "xformers"),
@@ -232,7 +256,7 @@ def test_an_error_message_mentions_no_dtype_or_device() -> None:
     """Its dtypes are the error's, not what someone chose."""
     report = read_report(
         'Traceback (most recent call last):\n  File "x.py", line 1, in <module>\n    f()\n'
-        'RuntimeError: expected cuda fp16 but found cpu float32\n'
+        "RuntimeError: expected cuda fp16 but found cpu float32\n"
     )
     assert [one for one in report.mentions if one.name == "mentioned"] == []
 

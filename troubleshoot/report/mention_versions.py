@@ -7,14 +7,15 @@ import re
 from troubleshoot.report.mention_tables import IMPORTS, PACKAGES
 from troubleshoot.report.mentions import Found, compiled
 
-_NUMBER = r"v?(?P<version>\d{1,4}(?:\.\d{1,5}){1,4}(?:\.?(?:a|b|rc|dev|post)\d+)*(?:\+[\w.]+)?)"
+_RELEASE = r"\d{1,4}(?:\.\d{1,5}){1,4}(?:\.?(?:a|b|rc|dev|post)\d+)*(?:\+[\w.]+)?"
+_NUMBER = rf"v?(?P<version>{_RELEASE})"
 #: What may stand between a name and its version: quotes, a remark in brackets, the word "version" in some language, a sign.
 _BETWEEN = (
     r"[`\"'*\]]{0,4}\s{0,40}(?:\([^()\n]{0,40}\)|\[[^\]\n]{0,20}\])?[`\"'*]{0,4}\s{0,40}"
     r"(?:versions?|ver\.?|release|的?版本号?|バージョン|версия)?(?:\s{0,3}\([^()\n]{0,40}\))?[`\"'*]{0,4}\s{0,40}"
     r"(?:==|=|:|：|@|is|为|是|-|\|)?\s{0,40}[`\"'*]{0,4}"
 )
-_PINNED = r"(?<![\w.-])([A-Za-z][\w.-]{1,60}?)(?:\[[\w,-]{0,60}\])?==(\d[\w.+!-]{0,40})"
+_PINNED = r"(?<![\w.-])([A-Za-z][\w.-]{1,60}?)(?:\[[\w,-]{0,60}\])?==(?P<version>\d[\w.+!-]{0,40})"
 _PYTHON = r"(?<![\w-])python(?:\s{1,10}version)?\s{0,10}(?:==|=|:|：|版本)?\s{0,10}v?(\d\.\d{1,2}(?:\.\d{1,2})?)(?![\d.]{0,6}[/\\]|\d)"
 _PYTHON_PATH = r"python(3\.\d{1,2})/(?:site|dist)-packages"
 _CUDA = (
@@ -29,20 +30,59 @@ _ABSENT = (
 #: Only of these does "no xformers" mean that the package is not there.
 _OPTIONAL = frozenset(("xformers", "apex", "flash-attn", "bitsandbytes", "deepspeed", "triton", "accelerate", "peft"))
 _DIGITS = re.compile(r"\d\.\d")
+#: "requires transformers 4.50", "will be removed in Transformers v5.0": a bound or an announcement, and nobody's installation.
+_BOUND_BEFORE = (
+    r"(?:\b(?:requires?|required|needs?|at least|minimum|(?:prior|earlier|older|newer) (?:to|than)|as of|until|"
+    r"(?:removed|deprecated|introduced|added|dropped|supported|available|fixed|default) (?:in|since|from|by|with|for|on)(?: version)?)|"
+    r"需要|要求|低于|高于|早于)\s{0,3}(?:(?:the|an?)\s{1,3})?[`'\"*]{0,3}$"
+)
+#: "In PyTorch 1.1.0 and later", "transformers 4.37+".
+_BOUND_AFTER = (
+    r"[`'\"*)]{0,3}(?:\+(?![\w.])|\s{0,3}(?:(?:and|or)\s{1,3}(?:later|above|newer|higher|up|greater|older|earlier|lower|below)|"
+    r"onwards?|upwards?|及以上|以上|或更高|及更高|以后的版本|之前的版本))"
+)
+#: "from transformers 4.46 to 4.49": the second one is there now.
+_MOVED = (
+    r"\s{0,3}(?:to|->|=>|→|到|升级到|升到)\s{0,3}(?:version\s{1,3})?(?:[A-Za-z][\w-]{1,30}(?:==|\s{1,3}))?[`'\"*]{0,3}"
+    rf"v?(?P<now>{_RELEASE})"
+)
+_MOVED_BEFORE = r"(?:\bfrom|从|由)\s{0,3}(?:version\s{1,3})?[`'\"*]{0,3}$"
+#: What is told of a release that is not, or no longer, the one that fails: "worked with torch 1.4", "downgrading to transformers 4.48".
+_WORKED_BEFORE = (
+    r"(?:\b(?:works?|worked|working|fine|okay|ok|ran|runs?|trained|passe[sd]|succeed(?:s|ed)?)"
+    r"(?:\s{1,3}(?:fine|well|correctly|perfectly|without (?:any )?(?:error|problem|issue)s?))?"
+    r"\s{1,3}(?:on|with|under|in|using|for|at|before)|"
+    r"\b(?:downgrad(?:e|ed|ing)|(?:roll|revert|switch)(?:ed|ing)?(?: back)?|(?:going|went) back)\b[^.\n]{0,30}?\bto|"
+    r"降级到|降到|退回到?|回退到|换回)\s{0,3}(?:the\s{1,3})?(?:version\s{1,3})?[`'\"*]{0,3}$"
+)
+_WORKS_AFTER = (
+    r"[`'\"*)]{0,3}(?:\+\w{1,12})?[,:]?\s{0,3}(?:(?:it|everything|all|this|that|the (?:same )?(?:code|script|model|program|run))\s{1,3})?"
+    r"(?:(?:still|also)\s{1,3})?(?:(?:is|was|were|are)\s{1,3}(?:fine|ok|okay|good|no problem|not affected)|works?\b|worked\b|"
+    r"(?:runs?|ran)\s{1,3}(?:fine|well|to the end|through|without)|there (?:is|was) no (?:problem|error|issue)|"
+    r"(?:does|did) not (?:fail|happen|occur)|(?:版本)?(?:下|上)?是?都?(?:正常|没问题|没有问题|可以运行|能跑))"
+)
+#: A line that says little else: "- PyTorch version: 2.3.0", "torch 2.12.1+cu130".
+_LISTED = re.compile(r"^[\s>|*`#-]{0,12}$")
 
 
 def versions(found: Found) -> None:
     """Note every version in the text."""
     pattern = _packages(found)
+    stated: list[tuple[str, str, int, bool]] = []
+
+    def note(name: str | None, match: re.Match[str], line: str, start: int) -> None:
+        value = _installed(line, match) if name else None
+        if name and value:
+            is_listed = _LISTED.match(line[: match.start()]) is not None
+            stated.append((name, value.rstrip("."), start + match.start(), is_listed))
+
     for start, line in found.lines_with(_DIGITS):
         if pattern:
             for match in pattern.finditer(line):
-                name = _known(match["name"])
-                if name:
-                    found.add("package", name, match["version"].rstrip("."), start + match.start())
+                note(_known(match["name"]), match, line, start)
         if "==" in line:
             for match in compiled(_PINNED).finditer(line):
-                found.add("package", _normal(match[1]), match[2].rstrip("."), start + match.start())
+                note(_normal(match[1]), match, line, start)
         low = line.lower()
         if "python" in low:
             for match in compiled(_PYTHON).finditer(line):
@@ -56,6 +96,26 @@ def versions(found: Found) -> None:
         if "capability" in low:
             for match in compiled(_CAPABILITY).finditer(line):
                 found.add("capability", "capability", f"{match[1]}.{match[2]}", start + match.start())
+    # A list of versions is what is installed; prose may tell of others as well.
+    listed = {name for name, _, _, is_listed in stated if is_listed}
+    for name, value, at, is_listed in stated:
+        if is_listed or name not in listed:
+            found.add("package", name, value, at)
+
+
+def _installed(line: str, match: re.Match[str]) -> str | None:
+    """Return the version that a match says is installed; None where it is a bound, or another release than the one that fails."""
+    before, after = line[max(0, match.start() - 60) : match.start()], line[match.end() : match.end() + 80]
+    if not before.strip() and not after.strip():
+        return str(match["version"])
+    moved = compiled(_MOVED).match(after)
+    if moved and compiled(_MOVED_BEFORE).search(before):
+        return str(moved["now"])
+    if compiled(_BOUND_BEFORE).search(before) or compiled(_BOUND_AFTER).match(after):
+        return None
+    if compiled(_WORKED_BEFORE).search(before) or compiled(_WORKS_AFTER).match(after):
+        return None
+    return str(match["version"])
 
 
 def presence(found: Found) -> None:
