@@ -255,6 +255,19 @@ def test_only_the_named_fix_is_tried() -> None:
 
 
 @pytest.mark.torch
+def test_a_fix_that_the_report_does_not_call_for_is_no_surprise() -> None:
+    """The fix for GPTQ and AWQ models is tried on a plain one and does not help: the entry never offered it there."""
+    pytest.importorskip("torch")
+    result = verify("torch/sdpa-mask-dtype", case="sdpa_integer_mask", device="cpu", fixes=["quantized-half", "cast-mask"])
+    found = {fix.id: fix for fix in result.fixes}
+    assert found["quantized-half"].outcome == "fails"
+    assert found["quantized-half"].ruled_out
+    assert "nothing in this report calls for it" in found["quantized-half"].why
+    assert found["cast-mask"].outcome == "works"
+    assert result.verdict == "verified"
+
+
+@pytest.mark.torch
 def test_a_silent_failure_is_seen_by_its_result() -> None:
     """Nothing raises, the output is wrong, and the symptom is diagnosed as this issue."""
     pytest.importorskip("torch")

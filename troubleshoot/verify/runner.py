@@ -207,7 +207,11 @@ def _run(bench: _Bench, interpreter: isolated.Interpreter, local: Environment, o
         if not only or fix.id in only
     ]
     first = diagnosis.first if diagnosis is not None else None
-    misfits = {one.id: one.why for one in (first.fixes if first else ()) if one.fits is False and one.expected == "works"}
+    offered = {one.id: one for one in first.fixes} if first is not None else {}
+    misfits = {one.id: one.why for one in offered.values() if one.fits is False and one.expected == "works"}
+    # An entry keeps a fix for what a report says (a quantized model, a training run) out of answers to reports that do not say it.
+    if first is not None and first.issue == bench.entry.id and first.cause == (bench.entry.cause or bench.case.cause):
+        misfits |= {one.fix.id: "nothing in this report calls for it" for one in plays if one.fix.id not in offered}
     outcomes = []
     for number, one in enumerate(plays):
         bench.progress(f"trying {one.fix.id}", 2 + number, 2 + len(plays))
