@@ -41,6 +41,22 @@ def test_a_gpu_that_is_there_is_known(text: str, name: str) -> None:
     assert any(name in one for one in gpus(text))
 
 
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("It works on an A100 but fails on a T4.", "T4"),
+        ("The same code is fine on 8xA100; on the T4 I get an error.", "T4"),
+        ("在 A100 上没问题，在 T4 上报错", "T4"),
+        ("I trained on an A100 and run inference on a T4.", "T4"),
+        ("It runs on a T4, and the loss is nan.", "T4"),
+    ],
+)
+def test_the_gpu_on_which_it_works_is_not_where_it_fails(text: str, name: str) -> None:
+    """Where only one card is named it is that one, whatever is said of it."""
+    assert [one for one in gpus(text) if name not in one] == []
+    assert gpus(text)
+
+
 def test_packages_in_frames_are_present_without_a_version() -> None:
     """A frame proves that the package is there."""
     text = (

@@ -33,6 +33,7 @@ def is_among(name: str, facts: frozenset[str]) -> bool:
     """Tell whether a fact is one of ``facts``, or begins with a prefix among them."""
     return name in facts or name.partition(".")[0] + "." in facts
 
+
 #: The dtype that stands for each fact ``support.*`` in the hardware table.
 _SUPPORT = {"float16": "float16", "bfloat16": "bfloat16", "float8": "float8_e4m3fn", "float4": "float4_e2m1fn_x2"}
 
@@ -314,6 +315,7 @@ def environment_of(report: Report) -> Environment:
                 packages[owner] = Package(distribution_of(owner), "", "inferred", frame.at)
     found = {package.name: package for package in packages.values()}
     accelerators: list[Accelerator] = []
+    working: list[Accelerator] = []
     python = system = None
     for mention in report.mentions:
         if mention.kind == "package":
@@ -324,14 +326,15 @@ def environment_of(report: Report) -> Environment:
                     found[mention.name] = Package(mention.name, version, "report", mention.line)
         elif mention.kind == "gpu":
             if not _only_an_example(mention.value, mention.text):
-                _add_gpu(accelerators, mention.value, mention.line)
+                _add_gpu(working if _works_on(mention.value, mention.text) else accelerators, mention.value, mention.line)
         elif mention.kind == "python" and python is None:
             python = mention.value
         elif mention.kind == "os" and system is None:
             system = mention.value
         elif mention.kind == "capability" and accelerators:
             _add_capability(accelerators, mention.value)
-    return Environment(tuple(found.values()), tuple(accelerators), python, system, source="report")
+    # The card on which it works tells nothing about the other; where only that one is named, a part of it may fail there all the same.
+    return Environment(tuple(found.values()), tuple(accelerators or working), python, system, source="report")
 
 
 #: Messages name GPUs that would do: "only supported on A100+", "such as the H100", "MI300 or newer". These are not the user's.
@@ -348,6 +351,14 @@ def _only_an_example(name: str, text: str) -> bool:
         return False
     before, after = text[max(0, start - 60) : start], text[start + len(name) : start + len(name) + 30]
     return _AFTER_EXAMPLE.search(after) is not None or _BEFORE_EXAMPLE.search(before.lower()) is not None
+
+
+def _works_on(name: str, text: str) -> bool:
+    """Tell whether a line says that it works on a GPU."""
+    from troubleshoot.report.elsewhere import works_there
+
+    start = text.find(name)
+    return start >= 0 and works_there(text[max(0, start - 60) : start], text[start + len(name) : start + len(name) + 80])
 
 
 def _add_gpu(accelerators: list[Accelerator], text: str, line: int) -> None:

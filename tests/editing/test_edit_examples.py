@@ -17,8 +17,11 @@ SCRIPTS = Path(__file__).parents[2] / "docs" / "examples" / "scripts"
 #: Those that run transformers' own models.
 UPSTREAM = ("qwen2_vl_sampling", "t5_fused_norm")
 
+#: Each takes some ten seconds of two programs with torch: two of them stand for all in the ordinary tests.
+ORDINARY = ("blip2_query_tokens", "numpy_bfloat16")
+
 EXAMPLES = [
-    pytest.param(path, id=path.stem, marks=pytest.mark.slow if path.stem in UPSTREAM else pytest.mark.torch)
+    pytest.param(path, id=path.stem, marks=pytest.mark.torch if path.stem in ORDINARY else pytest.mark.slow)
     for path in sorted(SCRIPTS.glob("*.py"))
 ]
 

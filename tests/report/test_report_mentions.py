@@ -404,3 +404,21 @@ def test_the_matrices_of_an_error_are_no_apple_chips() -> None:
     """Two matrices are called so by torch."""
     assert said("RuntimeError: expected m1 and m2 to have the same dtype, but got: c10::Half != float", "gpu") == []
     assert [value for _, value in said("It fails on my M1 and on an M2 Max.", "gpu")] == ["M1", "M2 Max"]
+
+
+@pytest.mark.parametrize(
+    ("text", "on_cpu"),
+    [
+        ("I have no GPU, running on CPU with float16", True),
+        ("CPU only machine", True),
+        ("This runs on a machine without a GPU.", True),
+        ("没有显卡，用CPU跑", True),
+        ("It works on CPU but on cuda it fails", False),
+        ("running on CPU works fine, on the GPU it does not", False),
+        ("用 CPU 跑正常，GPU 报错", False),
+        ("the CPU usage is high", False),
+    ],
+)
+def test_prose_says_that_it_runs_on_the_cpu(text: str, on_cpu: bool) -> None:
+    """Where it fails, not where it works."""
+    assert (("requested", "cpu") in said(text, "device")) == on_cpu

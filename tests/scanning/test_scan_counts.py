@@ -52,6 +52,7 @@ def test_a_log_in_parts_is_the_same_log(tmp_path: Path, unit: int) -> None:
     assert (parts.lines, parts.bytes) == (whole.lines, whole.bytes) == (log.read_bytes().count(b"\n"), log.stat().st_size)
 
 
+@pytest.mark.slow
 def test_a_cut_at_every_byte_of_a_traceback(tmp_path: Path) -> None:
     """A border may fall on any byte of a failure: it counts once, on one side."""
     log = tmp_path / "train.log"

@@ -63,6 +63,7 @@ def test_json_is_alone_on_stdout(tmp_path: Path) -> None:
     assert "started" in done.stderr
 
 
+@pytest.mark.slow
 def test_where_nothing_helps_the_status_is_the_programs(tmp_path: Path) -> None:
     """A failure after the repaired one, an unknown failure, an exit of its own, an end without failure."""
     programs = {
@@ -89,6 +90,7 @@ def test_a_rerun_has_a_limit_and_an_empty_input(tmp_path: Path) -> None:
     assert done.returncode == 1
 
 
+@pytest.mark.slow
 def test_a_model_whose_own_method_calls_its_parts(tmp_path: Path) -> None:
     """``generate`` of a model is no call of the model: it is patched before the first of its parts is called."""
     write(

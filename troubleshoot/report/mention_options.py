@@ -39,6 +39,16 @@ _DEVICE = r"(cuda|cpu|mps|xpu|npu|hpu|xla|dml|gpu)"
 _DEVICE_ASKED = (
     rf"(?:\bdevice['\"]?\s{{0,3}}[=:\s]\s{{0,3}}(?:torch\.device\()?['\"]?|\.to\(\s?['\"]|torch\.device\(\s?['\"]){_DEVICE}(?![\w-])"
 )
+#: "running on CPU", "I have no GPU", 没有显卡: nobody asks for a device by its name there.
+_ON_CPU = (
+    r"\b(?:run(?:s|ning)?|train(?:ed|ing)?|inference|inferenc\w+|generat\w+|load(?:ed|ing)?|us(?:e|ed|ing)|execut\w+|test(?:ed|ing)?)"
+    r"(?:\s{1,3}(?:it|this|the|my|a|model|script|code|only|everything|inference|purely|just)){0,3}\s{1,3}(?:on|with|in)\s{1,3}(?:(?:my|the|a|an|intel|amd)\s{1,3}){0,2}cpu\b"
+    r"|\bcpu[- ]only\b|\bonly (?:have |has |got )?(?:a |the |my )?cpu\b"
+    r"|\b(?:have|has|got|with|there is|there's)\s{1,3}no\s{1,3}(?:\w{1,12}\s{1,3})?(?:gpu|graphics card|cuda)\b"
+    r"|\b(?:don't|doesn't|do not|does not)\s{1,3}have\s{1,3}an?\s{1,3}(?:\w{1,12}\s{1,3})?(?:gpu|graphics card)\b"
+    r"|\bwithout\s{1,3}(?:an?\s{1,3}|any\s{1,3})?(?:\w{1,12}\s{1,3})?(?:gpu|graphics card)\b"
+    r"|没有(?:独立|英伟达|nvidia)?\s?(?:显卡|gpu)|无(?:独立)?(?:显卡|gpu)|(?:用|在|只有|只能用|纯)\s?cpu\s?(?:上|来|进行)?(?:跑|运行|推理|训练|加载|微调)"
+)
 _DEVICE_MAP = r"device_map['\"]?\s{0,3}[=:]\s{0,3}(?:['\"]([\w:-]{1,30})['\"]|(\{)|(auto|balanced\w{0,12}|sequential|cpu|cuda(?::\d)?)\b)"
 _FLAG = (
     r"(?<![\w-])--([A-Za-z][\w.-]{0,60})"
@@ -221,11 +231,24 @@ def devices(found: Found) -> None:
     if "()" in text:
         for match in compiled(r"\.(cuda|cpu)\(\)").finditer(text):
             _device(found, "requested", match[1], match.start())
+    if "cpu" in found.low or "gpu" in found.words or "显卡" in text:
+        _runs_on_cpu(found)
     if "device_map" in found.low:
         for match in compiled(_DEVICE_MAP).finditer(text):
             found.add("device_map", "device_map", match[1] or match[3] or "dict", match.start())
     for match in compiled(r"(?<![\w/.-])(cuda|cpu|mps|xpu|npu|hpu|xla)(?::\d{1,3})?(?![\w/.-])").finditer(text):
         _device(found, "mentioned", match[1], match.start())
+
+
+def _runs_on_cpu(found: Found) -> None:
+    """Note that prose says that it runs on the CPU, and fails there."""
+    from troubleshoot.report.elsewhere import works_there
+
+    for match in compiled(_ON_CPU).finditer(found.text):
+        line = found.text[found.text.rfind("\n", 0, match.start()) + 1 : found.text.find("\n", match.end()) % (len(found.text) + 1)]
+        at = line.find(match[0])
+        if not found.is_told(match.start()) and not works_there(line[:at], line[at + len(match[0]) :]):
+            _device(found, "requested", "cpu", match.start())
 
 
 def _device(found: Found, name: str, spelled: str, at: int) -> None:

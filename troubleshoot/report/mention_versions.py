@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from troubleshoot.report.elsewhere import is_bound, works_there
 from troubleshoot.report.mention_tables import IMPORTS, PACKAGES
 from troubleshoot.report.mentions import Found, compiled
 
@@ -30,37 +31,12 @@ _ABSENT = (
 #: Only of these does "no xformers" mean that the package is not there.
 _OPTIONAL = frozenset(("xformers", "apex", "flash-attn", "bitsandbytes", "deepspeed", "triton", "accelerate", "peft"))
 _DIGITS = re.compile(r"\d\.\d")
-#: "requires transformers 4.50", "will be removed in Transformers v5.0": a bound or an announcement, and nobody's installation.
-_BOUND_BEFORE = (
-    r"(?:\b(?:requires?|required|needs?|at least|minimum|(?:prior|earlier|older|newer) (?:to|than)|as of|until|"
-    r"(?:removed|deprecated|introduced|added|dropped|supported|available|fixed|default) (?:in|since|from|by|with|for|on)(?: version)?)|"
-    r"需要|要求|低于|高于|早于)\s{0,3}(?:(?:the|an?)\s{1,3})?[`'\"*]{0,3}$"
-)
-#: "In PyTorch 1.1.0 and later", "transformers 4.37+".
-_BOUND_AFTER = (
-    r"[`'\"*)]{0,3}(?:\+(?![\w.])|\s{0,3}(?:(?:and|or)\s{1,3}(?:later|above|newer|higher|up|greater|older|earlier|lower|below)|"
-    r"onwards?|upwards?|及以上|以上|或更高|及更高|以后的版本|之前的版本))"
-)
 #: "from transformers 4.46 to 4.49": the second one is there now.
 _MOVED = (
     r"\s{0,3}(?:to|->|=>|→|到|升级到|升到)\s{0,3}(?:version\s{1,3})?(?:[A-Za-z][\w-]{1,30}(?:==|\s{1,3}))?[`'\"*]{0,3}"
     rf"v?(?P<now>{_RELEASE})"
 )
 _MOVED_BEFORE = r"(?:\bfrom|从|由)\s{0,3}(?:version\s{1,3})?[`'\"*]{0,3}$"
-#: What is told of a release that is not, or no longer, the one that fails: "worked with torch 1.4", "downgrading to transformers 4.48".
-_WORKED_BEFORE = (
-    r"(?:\b(?:works?|worked|working|fine|okay|ok|ran|runs?|trained|passe[sd]|succeed(?:s|ed)?)"
-    r"(?:\s{1,3}(?:fine|well|correctly|perfectly|without (?:any )?(?:error|problem|issue)s?))?"
-    r"\s{1,3}(?:on|with|under|in|using|for|at|before)|"
-    r"\b(?:downgrad(?:e|ed|ing)|(?:roll|revert|switch)(?:ed|ing)?(?: back)?|(?:going|went) back)\b[^.\n]{0,30}?\bto|"
-    r"降级到|降到|退回到?|回退到|换回)\s{0,3}(?:the\s{1,3})?(?:version\s{1,3})?[`'\"*]{0,3}$"
-)
-_WORKS_AFTER = (
-    r"[`'\"*)]{0,3}(?:\+\w{1,12})?[,:]?\s{0,3}(?:(?:it|everything|all|this|that|the (?:same )?(?:code|script|model|program|run))\s{1,3})?"
-    r"(?:(?:still|also)\s{1,3})?(?:(?:is|was|were|are)\s{1,3}(?:fine|ok|okay|good|no problem|not affected)|works?\b|worked\b|"
-    r"(?:runs?|ran)\s{1,3}(?:fine|well|to the end|through|without)|there (?:is|was) no (?:problem|error|issue)|"
-    r"(?:does|did) not (?:fail|happen|occur)|(?:版本)?(?:下|上)?是?都?(?:正常|没问题|没有问题|可以运行|能跑))"
-)
 #: A line that says little else: "- PyTorch version: 2.3.0", "torch 2.12.1+cu130".
 _LISTED = re.compile(r"^[\s>|*`#-]{0,12}$")
 
@@ -111,11 +87,7 @@ def _installed(line: str, match: re.Match[str]) -> str | None:
     moved = compiled(_MOVED).match(after)
     if moved and compiled(_MOVED_BEFORE).search(before):
         return str(moved["now"])
-    if compiled(_BOUND_BEFORE).search(before) or compiled(_BOUND_AFTER).match(after):
-        return None
-    if compiled(_WORKED_BEFORE).search(before) or compiled(_WORKS_AFTER).match(after):
-        return None
-    return str(match["version"])
+    return None if is_bound(before, after) or works_there(before, after) else str(match["version"])
 
 
 def presence(found: Found) -> None:
