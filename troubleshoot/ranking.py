@@ -47,6 +47,9 @@ _NOTHING_OWN_ALONE = -1.0
 _TEMPLATE = frozenset({"message", "cut", "traceback", "loose"})
 #: What prose alone can be worth, by the number of phrases found: on reports that were not used for tuning, 59 to 75 % were right.
 _PROSE = {0: 0.65, 1: 0.65, 2: 0.8}
+#: What a general wording alone can be worth. Of 926 messages of released packages from which no wording was made, and which a reader had
+#: called a problem of the kind, 467 are answered, 76 % of them rightly; a fifth of 558 others of the same vocabulary is answered too.
+_GENERAL = 0.75
 #: Shares become probabilities with this exponent. It was fitted on 260 labelled reports that curators wrote after public threads (the
 #: Brier score of the answered ones fell from 0.11 to 0.03); `troubleshoot kb score` measures it on any other set.
 _CALIBRATION = 0.35
@@ -207,7 +210,7 @@ def _contenders(group: list[Candidate]) -> tuple[list[Candidate], Candidate | No
     """
     if any(one.where in _TEMPLATE and one.literal > 1 and not one.entry.fallback for one in group):
         group = [one for one in group if not one.entry.fallback]
-    elif any(one.where == "said" and not one.entry.fallback for one in group):
+    elif any(one.where == "said" and not one.entry.fallback and one.refuted_by is None for one in group):
         # Nor does its general wording of a message stand against what another entry finds said in it.
         group = [one for one in group if not (one.entry.fallback and one.where == "message")]
     most_literal = _most_literal(group)
@@ -366,6 +369,8 @@ def _calibrate(ranked: list[Hypothesis]) -> tuple[Hypothesis, ...]:
     calibrated = first.cause_confidence**_CALIBRATION
     if first.candidate.where == "symptom":
         calibrated = min(calibrated, _PROSE[min(2, first.candidate.phrases)])
+    elif first.candidate.entry.fallback:
+        calibrated = min(calibrated, _GENERAL)
     calibrated = _cap(calibrated)
     left = (1.0 - calibrated) / max(1e-6, 1.0 - first.cause_confidence)
     others = (
