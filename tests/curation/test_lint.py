@@ -63,6 +63,12 @@ FAULTS: dict[str, tuple[dict[str, Any], str]] = {
     "template syntax": (templates("quuxifier cannot take {found operands"), "this { is not closed"),
     "template with an unknown hole": (templates("quuxifier cannot take {found:colour} operands"), "unknown hole type 'colour'"),
     "template with too little text": (templates("quuxifier {x:int}"), "fewer than 12 literal characters"),
+    "template with alternatives in brackets": (
+        templates("quuxifier cannot take {found:dtype} operands[ of|from] this kind"), "[...] holds no alternatives"
+    ),
+    "template whose alternative a parenthesis ends": (
+        templates("quuxifier cannot (take|take (or give) {found:dtype}) operands of this kind"), "ends the alternatives"
+    ),
     "template that is empty": (templates(""), "an empty template would match everywhere"),
     "template with too many text holes": (
         templates("quuxifier {a:text} cannot {b:text} take {c:text} operands"),

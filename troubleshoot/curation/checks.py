@@ -26,7 +26,16 @@ from troubleshoot.knowledge.phrases import parse_phrase
 from troubleshoot.knowledge.schema import Affected, Entry, Fix, MessageTemplate, Verify
 from troubleshoot.knowledge.signs import SIGNS_FILE
 from troubleshoot.knowledge.source import line_of, read_yaml
-from troubleshoot.knowledge.templates import TemplateError, compile_template, literal_length, parse_template
+from troubleshoot.knowledge.templates import (
+    Choice,
+    Literal,
+    Node,
+    Optional_,
+    TemplateError,
+    compile_template,
+    literal_length,
+    parse_template,
+)
 from troubleshoot.matching.releases import affected_text
 from troubleshoot.ranking import NO_CAUSE
 from troubleshoot.versions import VersionRange, in_ranges, parse_version
@@ -171,6 +180,7 @@ def _template_problems(message: MessageTemplate) -> Iterator[str]:
     if literal_length(nodes) < MIN_LITERAL:
         yield f"{message.template!r} has fewer than {MIN_LITERAL} literal characters"
         return
+    yield from (f"{message.template!r}: {text}" for text in _slips(nodes))
     holes = compile_template(message.template).holes
     if sum(hole.type == "text" for hole in holes) > _MOST_TEXT_HOLES:
         yield f"{message.template!r} has more than {_MOST_TEXT_HOLES} text holes"
@@ -185,6 +195,21 @@ def _template_problems(message: MessageTemplate) -> Iterator[str]:
             SpecifierSet(message.torch)
         except InvalidSpecifier:
             yield f"torch: {message.torch!r} is no version specifier"
+
+
+def _slips(nodes: tuple[Node, ...]) -> Iterator[str]:
+    """What parses, and was meant otherwise: alternatives in brackets, and a parenthesis that ends an alternative."""
+    for node in nodes:
+        if isinstance(node, Optional_):
+            if any(isinstance(one, Literal) and "|" in one.text for one in node.body):
+                yield "[...] holds no alternatives; write (a|b|)"
+            yield from _slips(node.body)
+        elif isinstance(node, Choice):
+            for branch in node.branches:
+                spelled = "".join(one.text for one in branch if isinstance(one, Literal))
+                if spelled.count("(") > spelled.count(")"):
+                    yield f"the ) that closes {spelled!r} ends the alternatives; leave literal parentheses out of them"
+                yield from _slips(branch)
 
 
 def _check_fixes(checked: Checked) -> Iterator[KnowledgeProblem]:
