@@ -61,7 +61,10 @@ def onnx_float32_feed(setting: Setting) -> Program:
     return Program(None, {"x": _x()}, call)
 
 
-@case(issues=("onnx/mixed-types-in-graph",), plays=("cast-in-model",), **_ONNX)
+@case(
+    issues=("onnx/mixed-types-in-graph",), plays=("cast-in-model",),
+    unplayable={"newer-tools": "the graph is written by hand: there is no converter to mend"}, **_ONNX,
+)  # fmt: skip
 def onnx_float32_constant(setting: Setting) -> Program:
     """A float32 constant meets float16 activations in an exported graph."""
 
