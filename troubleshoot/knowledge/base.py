@@ -109,6 +109,10 @@ class KnowledgeBase:
         """Return the numbers of the templates that a text with these words may match, in order, and of all without words."""
         return self._filed(self.index.keys, self._key_words, words)
 
+    def general(self, words: set[str]) -> list[int]:
+        """Return the numbers of the general wordings that a message with these words may match, and of patterns without words."""
+        return self._filed(self.index.general, self._general_words, words)
+
     def phrases(self, words: set[str]) -> list[int]:
         """Return the numbers of the phrases that sentences with these words may hold, in order, and of patterns without words."""
         return self._filed(self.index.spoken, self._spoken_words, words)
@@ -135,6 +139,10 @@ class KnowledgeBase:
     @cached_property
     def _key_words(self) -> frozenset[str]:
         return frozenset(self.index.keys)
+
+    @cached_property
+    def _general_words(self) -> frozenset[str]:
+        return frozenset(self.index.general)
 
     @cached_property
     def _spoken_words(self) -> frozenset[str]:

@@ -33,13 +33,14 @@ def compile_base(collected: Collected, stamps: list[list[object]]) -> bytes:
     causes = add(collected.causes or Causes(schema=1, causes={}))
     scope = add(list(collected.out_of_scope.values()))
     patterns = _patterns(collected, warnings)
-    keys, spoken, always, needs = _keys(patterns)
+    keys, general, spoken, always, needs = _keys(patterns)
     recall = add(_recall(patterns))
     body = b"".join(lines)
     index = Index(
         format=FORMAT,
         version=hashlib.sha256(body).hexdigest()[:12],
         keys=keys,
+        general=general,
         spoken=spoken,
         grams=_grams(patterns),
         always=always,
@@ -83,15 +84,18 @@ def _patterns(collected: Collected, warnings: list[str]) -> list[tuple[str, str,
 
 def _keys(
     patterns: list[tuple[str, str, list[str]]],
-) -> tuple[dict[str, list[int]], dict[str, list[int]], list[int], list[list[str]]]:
+) -> tuple[dict[str, list[int]], dict[str, list[int]], dict[str, list[int]], list[int], list[list[str]]]:
     """Choose for each pattern the group of words that is rarest over all patterns; list the words that each cannot do without.
 
-    Templates and phrases are filed apart: phrases are looked for in sentences only, and most words of a traceback are in none.
+    Templates, general wordings and phrases are filed apart: phrases are looked for in sentences only, general wordings in messages that
+    nothing else fits, and most words of a traceback are in neither.
     """
     groups = [phrase_keys(parse_phrase(text)) if kind == "p" else key_words(parse_template(text)) for kind, text, _ in patterns]
     frequency = Counter(word for one in groups for group in one for word in group)
     keys: dict[str, list[int]] = {}
+    general: dict[str, list[int]] = {}
     spoken: dict[str, list[int]] = {}
+    filed = {"t": keys, "f": general, "p": spoken}
     always: list[int] = []
     needs: list[list[str]] = []
     for index, one in enumerate(groups):
@@ -101,8 +105,8 @@ def _keys(
             continue
         best = min(one, key=lambda group: (sum(frequency[word] for word in group), -max(map(len, group))))
         for word in best:
-            (spoken if patterns[index][0] == "p" else keys).setdefault(word, []).append(index)
-    return keys, spoken, always, needs
+            filed[patterns[index][0]].setdefault(word, []).append(index)
+    return keys, general, spoken, always, needs
 
 
 #: Rare words of a template by which a resembling message is found.

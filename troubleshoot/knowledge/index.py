@@ -14,7 +14,7 @@ from troubleshoot.knowledge.word_classes import WORD_CLASSES
 
 #: The first number is raised whenever the layout changes, so that an older cache is not read; phrases are filed under the words of their
 #: classes, so that other classes make another format as well.
-FORMAT = (9 << 32) + zlib.crc32("\n".join(WORD_CLASSES.values()).encode())
+FORMAT = (10 << 32) + zlib.crc32("\n".join(WORD_CLASSES.values()).encode())
 
 #: Length of the pieces that index the templates for text without blanks.
 GRAM = 8
@@ -27,16 +27,17 @@ class Index(msgspec.Struct, frozen=True):
     """The first line. ``patterns`` are (kind, text, owners); kind is "t" for a template, "f" for one of a fallback, "p" for a
     phrase.
 
-    ``keys`` leads from a word to templates that cannot match without it (or one of its alternatives), ``spoken`` from a word of a
-    sentence to phrases; ``grams`` does the same with
-    pieces of GRAM characters for text without blanks; ``always`` lists patterns that have no word; ``needs`` are the words that a text must
-    have all of. ``recall`` is the place of the index by which resembling messages are found. ``ids``, ``causes`` and ``scope``
-    are (offset, length) of lines, offsets counting from the end of the first line.
+    ``keys`` leads from a word to templates that cannot match without it (or one of its alternatives), ``general`` to those of
+    fallbacks, ``spoken`` from a word of a sentence to phrases; ``grams`` does the same with pieces of GRAM characters for text without
+    blanks; ``always`` lists patterns that have no word; ``needs`` are the words that a text must have all of. ``recall`` is the place of
+    the index by which resembling messages are found. ``ids``, ``causes`` and ``scope`` are (offset, length) of lines, offsets counting
+    from the end of the first line.
     """
 
     format: int
     version: str
     keys: dict[str, list[int]]
+    general: dict[str, list[int]]
     spoken: dict[str, list[int]]
     grams: dict[str, list[int]]
     always: list[int]

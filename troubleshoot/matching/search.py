@@ -154,7 +154,7 @@ class Search:
         #: patterns that a message only resembles
         self.recalled: list[tuple[Hit, bool]] = []
         self._recall()
-        self._fall_back([number for number in candidates if patterns[number][0] == "f"])
+        self._fall_back()
         templated = bool(self.hits or self.recalled)
         vocabulary = self.speech.vocabulary
         spoken = [number for number in base.phrases(vocabulary.keys) if patterns[number][0] == "p"]
@@ -190,16 +190,19 @@ class Search:
         for number, cut in recall(failure.root, self.base):
             self.recalled.append((Hit(number, failure.root.line, (), failure.root.message.splitlines()[0]), cut))
 
-    def _fall_back(self, numbers: list[int]) -> None:
+    def _fall_back(self) -> None:
         """Look for the general wordings of fallbacks in messages that no other template fits; prose uses such words as well."""
+        patterns = self.base.index.patterns
         known = {hit.line for hit in self.hits} | {hit.line for hit, cut in self.recalled if cut}
         text = self.text
         for failure in self.report.failures:
             for one in failure.exceptions:
                 lines = range(one.line, one.last_line + 1)
                 for start, end in text.stretches(lines) if known.isdisjoint(lines) else ():
-                    for number in numbers:
-                        match = compile_template(self.base.index.patterns[number][1]).search(text.lowered, text.original, start, end)
+                    for number in self.base.general(tokens(text.lowered[start:end])):
+                        if patterns[number][0] != "f":
+                            continue
+                        match = compile_template(patterns[number][1]).search(text.lowered, text.original, start, end)
                         if match is not None:
                             self.hits.append(Hit(number, text.line_at(match.start), match.captured, text.part_at(match.start)))
 
