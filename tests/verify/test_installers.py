@@ -77,6 +77,20 @@ def test_a_release_without_a_wheel_is_told_apart_from_no_index(wheels: Path, tmp
     assert caught.value.offline
 
 
+@pytest.mark.parametrize(
+    "printed",
+    [
+        "ERROR: Could not install packages due to an OSError: [Errno 28] No space left on device\n",
+        "ERROR: Exception:\nTraceback (most recent call last):\n"
+        "pip._vendor.urllib3.exceptions.ProtocolError: (\"Connection broken: OSError(28, 'No space left on device')\", "
+        "OSError(28, 'No space left on device'))\n",
+    ],
+)
+def test_a_full_disk_is_told(printed: str) -> None:
+    """As pip told it on a full disk, twice: the user learns what takes the space."""
+    assert "no space is left on the disk for torch==2.0.1: remove environments" in str(installers._failed("torch==2.0.1", printed))
+
+
 def test_without_consent_no_torch_is_downloaded(wheels: Path) -> None:
     """The size is told, the answer is no by default, and no environment is made."""
     _wheel(wheels, "torch", "2.0.1", filling=4000)

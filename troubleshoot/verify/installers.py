@@ -148,6 +148,11 @@ def planned(wanted: Mapping[str, str], folder: Path, stop: Stop, environment: Ma
 def _failed(listed: str, output: str) -> IsolationError:
     if any(sign in output for sign in _OFFLINE):
         return IsolationError(f"offline: the package index cannot be reached for {listed}", offline=True)
+    # pip ends some of these with "ERROR: Exception:" and a traceback of its own.
+    if "No space left on device" in output or "Disk quota exceeded" in output:
+        return IsolationError(
+            f"no space is left on the disk for {listed}: remove environments of earlier runs (troubleshoot/environments in the cache folder)"
+        )
     return IsolationError(f"cannot install {listed} for this Python: {_last(output)}")
 
 
