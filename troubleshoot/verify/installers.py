@@ -151,7 +151,8 @@ def _failed(listed: str, output: str) -> IsolationError:
     # pip ends some of these with "ERROR: Exception:" and a traceback of its own.
     if "No space left on device" in output or "Disk quota exceeded" in output:
         return IsolationError(
-            f"no space is left on the disk for {listed}: remove environments of earlier runs (troubleshoot/environments in the cache folder)"
+            f"no space is left on the disk for {listed}: "
+            "remove environments of earlier runs (troubleshoot/environments in the cache folder)"
         )
     return IsolationError(f"cannot install {listed} for this Python: {_last(output)}")
 
