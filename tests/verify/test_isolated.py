@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -71,3 +73,24 @@ def test_what_a_kill_left_is_swept() -> None:
     left.mkdir(parents=True)
     isolated.prepare({}, Stop())
     assert not left.exists()
+
+
+def test_an_environment_that_nothing_uses_any_more_is_removed() -> None:
+    """One used within the last month stays, as does what is no environment; use counts, not making."""
+    root = isolated.cache_root()
+    old, used, foreign = root / "old-key", root / "used-key", root / "foreign"
+    for folder in (old, used, foreign):
+        folder.mkdir(parents=True)
+    for folder, days in ((old, 31), (used, 29)):
+        (folder / "complete.json").write_text("{}")
+        then = time.time() - days * 86400
+        os.utime(folder / "complete.json", (then, then))
+    kept = isolated.prepare({}, Stop())
+    assert not old.exists()
+    assert used.exists()
+    assert foreign.exists()
+    record = Path(kept.python).parents[2] / "complete.json"
+    long_ago = time.time() - 40 * 86400
+    os.utime(record, (long_ago, long_ago))
+    assert isolated.prepare({}, Stop()) == kept
+    assert record.stat().st_mtime > time.time() - 3600

@@ -12,6 +12,7 @@ import json
 import os
 import shutil
 import sys
+import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -26,6 +27,8 @@ from troubleshoot.verify.workspace import lives, remove, start_time
 _FORMAT = 2
 _DONE = "complete.json"
 _MAKING = ".making-"
+# Environments take some hundred MB to several GB each: whoever has not needed one for a month hardly will.
+UNUSED_DAYS = 30
 
 @dataclass(frozen=True)
 class Interpreter:
@@ -99,6 +102,9 @@ def prepare(
                 making.rename(folder)
         finally:
             remove(making)
+    # When it was last used, for _sweep.
+    with suppress(OSError):
+        os.utime(folder / _DONE)
     return Interpreter(str(installers.python_of(folder)), isolated=True)
 
 
@@ -228,9 +234,13 @@ def _key(wanted: Mapping[str, str], linked: Mapping[str, Path], of_day: str | No
 
 
 def _sweep(parent: Path) -> None:
-    """Remove environments whose making was killed."""
+    """Remove environments whose making was killed, and those that nothing has used for ``UNUSED_DAYS`` days."""
     with suppress(OSError):
         for folder in parent.glob(f"{_MAKING}*"):
             pid, started, _ = folder.name.removeprefix(_MAKING).split("-", 2)
             if not lives(int(pid), started):
                 remove(folder)
+        oldest = time.time() - UNUSED_DAYS * 86400
+        for record in parent.glob(f"*/{_DONE}"):
+            if record.stat().st_mtime < oldest:
+                remove(record.parent)
