@@ -24,8 +24,8 @@ def upgrades(frames: str) -> list[str | None]:
 
 def test_the_library_in_whose_code_it_fails_is_named() -> None:
     """The deepest frame above torch is the library's."""
-    library = '  File "/x/site-packages/diffusers/models/transformers/some_model.py", line 7, in forward\n    x = self.proj(x)\n'
-    assert upgrades(library) == ["pip install --upgrade diffusers"]
+    library = '  File "/x/site-packages/timm/models/some_model.py", line 7, in forward\n    x = self.proj(x)\n'
+    assert upgrades(library) == ["pip install --upgrade timm"]
 
 
 def test_no_library_is_blamed_for_the_users_own_code() -> None:

@@ -113,7 +113,7 @@ def parse_dtype(text: str) -> str | None:
 
 
 #: Spellings that are words of the language, or types of Python, as well.
-_AMBIGUOUS = frozenset({
+AMBIGUOUS = frozenset({
     "double", "float", "single", "half", "long", "int", "short", "char", "signed char", "byte", "unsigned char", "bool", "boolean",
 })  # fmt: skip
 _NAMESPACE = re.compile(r"^(?:torch|np|numpy|c10::|at::|jnp|tl|scalartype::)", re.IGNORECASE)
@@ -127,7 +127,7 @@ def parse_dtype_name(text: str) -> str | None:
     ('float32', 'bfloat16', None, None)
     """
     bare = text.strip("'\"`()[]{}<>")
-    return None if _bare(bare) in _AMBIGUOUS and _NAMESPACE.match(bare) is None else parse_dtype(bare)
+    return None if _bare(bare) in AMBIGUOUS and _NAMESPACE.match(bare) is None else parse_dtype(bare)
 
 
 @lru_cache(maxsize=1024)

@@ -69,6 +69,22 @@ def test_a_dtype_name_is_no_other_word(text: str, wanted: str | None) -> None:
     assert caught("only supports {wanted:dtype_name}", text) == (wanted and {"dtype.wanted": wanted})
 
 
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("checkpoint is stored in the older torch.float16", "float16"),
+        ("checkpoint is `c10::Half`", "float16"),
+        ("checkpoint is a torch.cuda.HalfTensor, not a float one", "float16"),
+        ("checkpoint is fp16x2 and printed", None),
+        ("checkpoint is broken", None),
+    ],
+)
+def test_text_before_a_dtype_name_goes_on_until_there_is_one(text: str, wanted: str | None) -> None:
+    """The first word after a blank is hardly ever the dtype."""
+    found = caught("checkpoint is{what:text} {found:dtype_name}", text)
+    assert (found or {}).get("dtype.found") == wanted
+
+
 def test_a_dtype_name_counts_as_literal_text() -> None:
     """It tells about as much as a word."""
     assert template_length("only supports {wanted:dtype_name}") == template_length("only supports {wanted:dtype}") + 6
