@@ -346,6 +346,14 @@ def test_the_general_wording_of_a_fallback_is_read_in_messages_alone(base: Knowl
     assert answer("My tinting only handles torch.bfloat16, which is fine.", base).verdict == "unknown"
 
 
+def test_the_general_wording_of_a_fallback_is_read_in_a_line_that_is_announced(base: KnowledgeBase) -> None:
+    """Who pastes a message without the name of its exception says that it comes; a question is no message."""
+    told = answer("The demo stops with this:\n\ntinting only handles torch.bfloat16\n", base)
+    assert told.first is not None
+    assert told.first.issue == "torch/frob-told"
+    assert answer("The demo stops.\ntinting only handles torch.bfloat16\n", base).verdict == "unknown"
+
+
 def test_a_fallback_gives_way_to_what_is_said_in_the_message(base: KnowledgeBase) -> None:
     """A phrase of another entry in the same message says more than a general wording."""
     assert first("ValueError: the picture is green, it only handles torch.float32 and not fp16", base)[0] == "acme/green-image"

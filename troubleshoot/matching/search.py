@@ -35,6 +35,8 @@ _LONGEST_JOINED = 200_000
 _FULL_WIDTH = str.maketrans("（），：；＝！", "(),:;=!")
 #: Prose of more sentences than this is a log: its neighbouring lines do not belong together.
 _LONGEST_STORY = 40
+#: A message that was pasted by itself is hardly longer.
+_LONGEST_MESSAGE_LINE = 200
 #: Lines longer than this carry data.
 _LONGEST_LINE = 20_000
 #: What a request for a feature says of itself. Its prose names dtypes and GPUs as a failure's does, and nothing has failed.
@@ -169,6 +171,8 @@ class Search:
                 heard = {hit.pattern for hit in self.hits}
                 broad = [number for number in phrases if "<" in patterns[number][1] and number not in heard]
                 self._listen(broad, Speech(neighbours(self.speech.sentences), self.speech.vocabulary).said)
+        if not report.failures and not self.hits and not self.recalled:
+            self._fall_back_on_lines()
 
     def _listen(self, phrases: list[int], hear: Callable[[str], Sentence | None]) -> None:
         """Note the phrases that are heard in a sentence."""
@@ -192,19 +196,33 @@ class Search:
 
     def _fall_back(self) -> None:
         """Look for the general wordings of fallbacks in messages that no other template fits; prose uses such words as well."""
-        patterns = self.base.index.patterns
         known = {hit.line for hit in self.hits} | {hit.line for hit, cut in self.recalled if cut}
         text = self.text
         for failure in self.report.failures:
             for one in failure.exceptions:
                 lines = range(one.line, one.last_line + 1)
                 for start, end in text.stretches(lines) if known.isdisjoint(lines) else ():
-                    for number in self.base.general(tokens(text.lowered[start:end])):
-                        if patterns[number][0] != "f":
-                            continue
-                        match = compile_template(patterns[number][1]).search(text.lowered, text.original, start, end)
-                        if match is not None:
-                            self.hits.append(Hit(number, text.line_at(match.start), match.captured, text.part_at(match.start)))
+                    self._generally(start, end)
+
+    def _generally(self, start: int, end: int) -> None:
+        """Note the general wordings that a stretch of the text holds."""
+        patterns = self.base.index.patterns
+        text = self.text
+        for number in self.base.general(tokens(text.lowered[start:end])):
+            if patterns[number][0] != "f":
+                continue
+            match = compile_template(patterns[number][1]).search(text.lowered, text.original, start, end)
+            if match is not None:
+                self.hits.append(Hit(number, text.line_at(match.start), match.captured, text.part_at(match.start)))
+
+    def _fall_back_on_lines(self) -> None:
+        """Look for general wordings in a line that is announced ("it stops with this:"), where a report shows no failure as such."""
+        text = self.text
+        announced = False
+        for start, part in zip(text.starts, text.parts, strict=True):
+            if announced and len(part) <= _LONGEST_MESSAGE_LINE:
+                self._generally(start, start + len(part))
+            announced = part.endswith((":", "："))
 
     def reads(self, entry: Entry) -> frozenset[str]:
         """Return the facts that an entry's answer depends on."""
