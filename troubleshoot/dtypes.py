@@ -9,6 +9,7 @@ The canonical names are those of ``torch``: ``float16``, ``bfloat16``, ``float8_
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 
 #: canonical dtype -> spellings, compared without case after :func:`_bare` removed namespaces.
@@ -117,6 +118,27 @@ AMBIGUOUS = frozenset({
     "double", "float", "single", "half", "long", "int", "short", "char", "signed char", "byte", "unsigned char", "bool", "boolean",
 })  # fmt: skip
 _NAMESPACE = re.compile(r"^(?:torch|np|numpy|c10::|at::|jnp|tl|scalartype::)", re.IGNORECASE)
+
+
+def _any_of(spellings: Iterable[str]) -> str:
+    return "|".join(sorted(spellings, key=lambda text: (-len(text), text)))
+
+
+#: A dtype in lowered text without blanks, where nothing marks its end: the spellings are listed, the longest first.
+JOINED_DTYPE = (
+    r"(?:struct)?(?:c10::|at::|torch\.)?(?:cuda\.|xpu\.|npu\.)?(?:cuda|cpu)?(?:"
+    + _any_of(spelling.replace(" ", "") for spelling in SPELLINGS)
+    + r")(?:tensor|type)?"
+)
+
+#: What parse_dtype_name accepts and little else, in lowered text: a search that begins anywhere goes on until it comes to a dtype.
+NAMED_DTYPE = (
+    r"(?<!\w)[`'\"(\[{<]{0,2}(?:"
+    r"(?:torch\.|np\.|numpy\.|jnp\.|tl\.|c10::|at::|(?:at::)?scalartype::)(?:" + _any_of(SPELLINGS) + r")|"
+    r"(?:" + _any_of(SPELLINGS - AMBIGUOUS) + r")|"
+    r"(?:torch\.)?(?:[a-z]{2,6}\.){0,2}(?:cpu|cuda|xpu|hip|mps)?(?:" + _any_of(SPELLINGS) + r")(?:tensor|type)"
+    r")(?!\w)"
+)
 
 
 @lru_cache(maxsize=1024)

@@ -8,38 +8,16 @@ word.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from troubleshoot.dtypes import AMBIGUOUS, SPELLINGS, device_index, parse_device, parse_dtype, parse_dtype_name, parse_tensor_type
-
-
-def _any_of(spellings: Iterable[str]) -> str:
-    return "|".join(sorted(spellings, key=lambda text: (-len(text), text)))
-
-
-#: Without blanks, nothing marks the end of a dtype, so that its spellings are listed, the longest first.
-_JOINED_DTYPE = (
-    r"(?:struct)?(?:c10::|at::|torch\.)?(?:cuda\.|xpu\.|npu\.)?(?:cuda|cpu)?(?:"
-    + _any_of(spelling.replace(" ", "") for spelling in SPELLINGS)
-    + r")(?:tensor|type)?"
-)
-
-#: What parse_dtype_name accepts and little else: after a hole of text the pattern itself must go on until it comes to a dtype.
-_NAMED_DTYPE = (
-    r"(?<!\w)[`'\"(\[{<]{0,2}(?:"
-    r"(?:torch\.|np\.|numpy\.|jnp\.|tl\.|c10::|at::|(?:at::)?scalartype::)(?:" + _any_of(SPELLINGS) + r")|"
-    r"(?:" + _any_of(SPELLINGS - AMBIGUOUS) + r")|"
-    r"(?:torch\.)?(?:[a-z]{2,6}\.){0,2}(?:cpu|cuda|xpu|hip|mps)?(?:" + _any_of(SPELLINGS) + r")(?:tensor|type)"
-    r")(?!\w)"
-)
+from troubleshoot.dtypes import JOINED_DTYPE, NAMED_DTYPE, device_index, parse_device, parse_dtype, parse_dtype_name, parse_tensor_type
 
 #: hole type -> pattern over lowered text; (with blanks allowed, without)
 _HOLES: dict[str, tuple[str, str]] = {
-    "dtype": (r"(?:struct |unsigned |signed )?[a-z][\w.:<>]{0,60}", _JOINED_DTYPE),
-    "dtype_name": (_NAMED_DTYPE, r"[`'\"(\[{<]{0,2}" + _JOINED_DTYPE),
-    "tensor_type": (r"(?:struct |unsigned |signed )?[a-z][\w.:<>\[\]]{0,60}", _JOINED_DTYPE),
+    "dtype": (r"(?:struct |unsigned |signed )?[a-z][\w.:<>]{0,60}", JOINED_DTYPE),
+    "dtype_name": (NAMED_DTYPE, r"[`'\"(\[{<]{0,2}" + JOINED_DTYPE),
+    "tensor_type": (r"(?:struct |unsigned |signed )?[a-z][\w.:<>\[\]]{0,60}", JOINED_DTYPE),
     "device": (r"[a-z]{2,12}(?: ?:\d{1,3})?", r"[a-z]{2,12}(?::\d{1,3})?"),
     "int": (r"[-+]?\d{1,20}", r"[-+]?\d{1,20}"),
     "float": (r"[-+]?(?:\d{1,20}(?:\.\d{0,20})?(?:e[-+]?\d{1,4})?|nan|inf)",) * 2,
