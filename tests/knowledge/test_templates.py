@@ -85,6 +85,19 @@ def test_text_before_a_dtype_name_goes_on_until_there_is_one(text: str, wanted: 
     assert (found or {}).get("dtype.found") == wanted
 
 
+@pytest.mark.parametrize(
+    ("text", "fits"),
+    [
+        ("`attn_bias` only supports torch.float16", True),
+        ("attn_bias only supports torch.float16", True),
+        ("my_attn_bias only supports torch.float16", False),
+    ],
+)
+def test_backticks_may_be_lost(text: str, fits: bool) -> None:
+    """A message that was copied from a rendered page has none, and still begins with its first word."""
+    assert (caught("`attn_bias` only supports {wanted:dtype}", text) is not None) == fits
+
+
 def test_a_dtype_name_counts_as_literal_text() -> None:
     """It tells about as much as a word."""
     assert template_length("only supports {wanted:dtype_name}") == template_length("only supports {wanted:dtype}") + 6

@@ -268,8 +268,8 @@ def compile_template(text: str, blanks: bool = True) -> Template:
     holes: list[Hole] = []
     body = _pattern(nodes, blanks, holes)
     first, last = nodes[0], nodes[-1]
-    before = r"(?<!\w)" if blanks and isinstance(first, Literal) and first.text[0].isalnum() else ""
-    after = r"(?!\w)" if blanks and isinstance(last, Literal) and last.text[-1].isalnum() else ""
+    before = r"(?<!\w)" if blanks and isinstance(first, Literal) and first.text.lstrip("`")[:1].isalnum() else ""
+    after = r"(?!\w)" if blanks and isinstance(last, Literal) and last.text.rstrip("`")[-1:].isalnum() else ""
     # A lazy hole at the very end would catch nothing.
     if isinstance(last, Hole) and last.type == "text":
         body = body[: -len(".{0,200}?)")] + ".{0,200})"
@@ -286,10 +286,10 @@ def _probe_of(nodes: tuple[Node, ...], blanks: bool) -> tuple[str, int]:
     probe, reach, before = "", 0, 0
     for node in nodes:
         if isinstance(node, Literal):
-            text = _literal(node, blanks)
-            if len(text) > len(probe):
-                probe, reach = text, before
-            before += len(text)
+            for text in _literal(node, blanks).split("`"):
+                if len(text) > len(probe):
+                    probe, reach = text, before
+                before += len(text) + 1
         else:
             before += _longest(node)
     return probe, reach
@@ -313,7 +313,8 @@ def _pattern(nodes: tuple[Node, ...], blanks: bool, holes: list[Hole]) -> str:
     parts: list[str] = []
     for node in nodes:
         if isinstance(node, Literal):
-            parts.append(re.escape(_literal(node, blanks)))
+            # What is pasted from a rendered page has lost its backticks.
+            parts.append(re.escape(_literal(node, blanks)).replace("`", "`?"))
         elif isinstance(node, Hole):
             parts.append(f"(?P<h{len(holes)}>{_HOLES[node.type][0 if blanks else 1]})")
             holes.append(node)
