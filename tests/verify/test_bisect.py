@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from itertools import pairwise
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import troubleshoot.verify.bisect as bisect_module
 from troubleshoot.errors import InputError
-from troubleshoot.verify.bisect import CANNOT, find_borders, state_of
+from troubleshoot.verify.bisect import CANNOT, Bisection, Border, Probe, find_borders, state_of, write_bisection
 from troubleshoot.verify.model import RunResult
 
 BLIP2 = ["4.48.0", "4.48.3", "4.49.0", "4.50.0", "4.50.1", "4.50.2", "4.50.3", "4.51.0", "4.51.1", "4.51.3", "4.52.0"]
@@ -112,3 +116,39 @@ def test_states_do_not_depend_on_numbers_in_messages() -> None:
     assert state_of(RunResult("wrong", relative_error=None)) == "NaN or inf"
     assert state_of(RunResult("wrong", relative_error=0.9)) == "wrong result"
     assert state_of(RunResult("import-error")) == CANNOT
+
+
+def bisection(probes: dict[str, str], *, accelerate: str = "1.5.2", torch: str = "2.13.0") -> Bisection:
+    """Return what a run over these releases found."""
+    told = list(probes.items())
+    borders = tuple(Border(a, b, one, other) for (a, one), (b, other) in pairwise(told) if one != other)
+    return Bisection(
+        "transformers/static-cache-autocast", "static_cache_under_autocast", "transformers", "cpu", "3.11.7", torch,
+        {"accelerate": accelerate}, tuple(Probe(version, state, f"it was {state}") for version, state in told), borders, "2026-11-22",
+    )  # fmt: skip
+
+
+def test_a_record_goes_on_with_the_releases_since(tmp_path: Path) -> None:
+    """Nothing of the older half is lost, and the newer half keeps what it was run with."""
+    write_bisection(tmp_path, bisection({"4.9.0": "right", "4.10.0": "wrong"}, accelerate="of its time"))
+    path = write_bisection(tmp_path, bisection({"4.10.0": "wrong", "5.0.0": "right"}))
+    kept = json.loads(path.read_text(encoding="utf-8"))
+    assert [one["version"] for one in kept["probes"]] == ["4.9.0", "4.10.0", "5.0.0"]
+    assert [(one["before"], one["after"]) for one in kept["borders"]] == [("4.9.0", "4.10.0"), ("4.10.0", "5.0.0")]
+    assert kept["others"] == {"accelerate": "of its time; 1.5.2 from transformers 4.10.0 on"}
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        bisection({"4.10.0": "right", "5.0.0": "right"}),
+        bisection({"4.11.0": "wrong", "5.0.0": "right"}),
+        bisection({"4.10.0": "wrong", "5.0.0": "right"}, torch="2.15.0"),
+    ],
+    ids=["disagrees", "shares no release", "another torch"],
+)
+def test_a_record_that_does_not_go_together_is_replaced(later: Bisection, tmp_path: Path) -> None:
+    """Two halves of different machines say nothing about the releases between them."""
+    write_bisection(tmp_path, bisection({"4.9.0": "right", "4.10.0": "wrong"}))
+    path = write_bisection(tmp_path, later)
+    assert json.loads(path.read_text(encoding="utf-8")) == json.loads(json.dumps(later.to_dict()))

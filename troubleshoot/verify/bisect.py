@@ -9,7 +9,8 @@ import json
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta, timezone
 from itertools import pairwise
 from pathlib import Path
@@ -295,11 +296,41 @@ def state_of(result: RunResult) -> str:
 
 
 def write_bisection(folder: Path, result: Bisection) -> Path:
-    """Write the record of a bisection below a folder of records and return its file; an older one of this case is replaced."""
+    """Write the record of a bisection below a folder of records and return its file.
+
+    An older record of this case is continued where it was made on the same device and torch, both ran at least one release, and these
+    did the same in both: what ``kb stale`` asks for are the releases since. Otherwise it is replaced.
+    """
     target = folder / "releases"
     target.mkdir(parents=True, exist_ok=True)
     own = cases_of(result.issue, None)
     several = f".{result.case}" if len(own) > 1 else ""
     path = target / f"{result.issue.replace('/', '.')}{several}.{result.package}.json"
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        result = _continued(json.loads(path.read_text(encoding="utf-8")), result)
     path.write_text(json.dumps(result.to_dict(), ensure_ascii=False, indent=1) + "\n", encoding="utf-8", newline="\n")
     return path
+
+
+def _continued(old: Mapping[str, Any], new: Bisection) -> Bisection:
+    """Return both bisections as one, or the new one where the old one does not go together with it."""
+    before = {one["version"]: Probe(**one) for one in old["probes"]}
+    now = {one.version: one for one in new.probes}
+    shared = before.keys() & now.keys()
+    if (old["case"], old["device"], old["torch"]) != (new.case, new.device, new.torch) or not shared:
+        return new
+    if any(before[version].state != now[version].state for version in shared):
+        return new
+    others = dict(old["others"])
+    first = min(now, key=Version)
+    for name, version in new.others.items():
+        if others.get(name, version) != version:
+            others[name] = f"{others[name]}; {version} from {new.package} {first} on"
+    borders = {(one["before"], one["after"]): Border(**one) for one in old["borders"]}
+    borders |= {(one.before, one.after): one for one in new.borders}
+    return replace(
+        new,
+        others={**new.others, **others},
+        probes=tuple(sorted((before | now).values(), key=lambda one: Version(one.version))),
+        borders=tuple(sorted(borders.values(), key=lambda one: Version(one.after))),
+    )
