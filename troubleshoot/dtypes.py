@@ -87,13 +87,17 @@ FLOAT8 = frozenset(name for name in _SPELLINGS if name.startswith("float8"))
 INTEGER = frozenset({"int64", "int32", "int16", "int8", "uint8", "uint16", "uint32", "uint64", "bool"})
 
 
+#: What may stand before a spelling, lowered; "at::" also before "scalartype::".
+_NAMESPACES = ("c10::", "at::", "torch.", "scalartype::", "np.", "numpy.", "jnp.", "tl.")
+
+
 def _bare(text: str) -> str:
     # "structc10::Half" comes from text whose blanks were removed.
     text = text.strip().strip("'\"`").removeprefix("struct").strip()
     lowered = text.lower()
     if lowered in _COMPLEX:
         return lowered
-    for prefix in ("c10::", "at::", "torch.", "scalartype::", "at::scalartype::", "np.", "numpy.", "jnp.", "tl."):
+    for prefix in _NAMESPACES:
         lowered = lowered.removeprefix(prefix)
     return lowered
 
@@ -117,7 +121,6 @@ def parse_dtype(text: str) -> str | None:
 AMBIGUOUS = frozenset({
     "double", "float", "single", "half", "long", "int", "short", "char", "signed char", "byte", "unsigned char", "bool", "boolean",
 })  # fmt: skip
-_NAMESPACE = re.compile(r"^(?:torch|np|numpy|c10::|at::|jnp|tl|scalartype::)", re.IGNORECASE)
 
 
 def _any_of(spellings: Iterable[str]) -> str:
@@ -134,7 +137,7 @@ JOINED_DTYPE = (
 #: What parse_dtype_name accepts and little else, in lowered text: a search that begins anywhere goes on until it comes to a dtype.
 NAMED_DTYPE = (
     r"(?<!\w)[`'\"(\[{<]{0,2}(?:"
-    r"(?:torch\.|np\.|numpy\.|jnp\.|tl\.|c10::|at::|(?:at::)?scalartype::)(?:" + _any_of(SPELLINGS) + r")|"
+    r"(?:at::)?(?:" + _any_of(map(re.escape, _NAMESPACES)) + r")(?:" + _any_of(SPELLINGS) + r")|"
     r"(?:" + _any_of(SPELLINGS - AMBIGUOUS) + r")|"
     r"(?:torch\.)?(?:[a-z]{2,6}\.){0,2}(?:cpu|cuda|xpu|hip|mps)?(?:" + _any_of(SPELLINGS) + r")(?:tensor|type)"
     r")(?!\w)"
@@ -149,7 +152,7 @@ def parse_dtype_name(text: str) -> str | None:
     ('float32', 'bfloat16', None, None)
     """
     bare = text.strip("'\"`()[]{}<>")
-    return None if _bare(bare) in AMBIGUOUS and _NAMESPACE.match(bare) is None else parse_dtype(bare)
+    return None if _bare(bare) in AMBIGUOUS and not bare.lower().startswith(_NAMESPACES) else parse_dtype(bare)
 
 
 @lru_cache(maxsize=1024)
