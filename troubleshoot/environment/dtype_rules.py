@@ -40,6 +40,7 @@ _MPS = "https://developer.apple.com/documentation/metalperformanceshaders/mpsdat
 _MPS_BF16 = "https://github.com/huggingface/transformers/pull/40458"
 _MPS_FLOAT8 = "https://github.com/pytorch/pytorch/pull/194074"
 _XPU = "https://docs.pytorch.org/docs/stable/notes/get_start_xpu.html"
+_XPU_BF16 = "https://github.com/intel/intel-xpu-backend-for-triton/pull/1888"
 _XPU_FLOAT64 = "https://github.com/pytorch/pytorch/issues/147731"
 _ASCEND_910A = "https://github.com/vllm-project/vllm-ascend/issues/9294"
 _ASCEND_BF16 = "https://www.hiascend.com/document/detail/en/canncommercial/850/API/ascendcopapi/atlasascendc_api_07_0021.html"
@@ -166,12 +167,14 @@ OTHERS: tuple[Rule, ...] = (
     ("mps", (), _LOW, _ANY, "none", "MPS has no float4 and no other float8, not even to store",
      "https://github.com/pytorch/pytorch/issues/132624"),
     ("mps", (), ("tf32",), _ANY, "none", "TensorFloat-32 is NVIDIA's and AMD's", _MPS),
+    ("xpu", ("xe-lp", "xe-lpg"), ("bfloat16",), _ANY, "emulated",
+     "no matrix engines (XMX): converted to float32, at its rate", _XPU_BF16),
     ("xpu", (), ("float32", "float16", "bfloat16"), _ANY, "native", "", _XPU),
     ("xpu", (), ("int8",), ("elementwise",), "native", "", _DTYPES_PAGE),
     ("xpu", ("xe-hpg",), ("float64",), _ANY, "none",
      "Arc A-series has no float64 (\"Required aspect fp64 is not supported\")", _XPU_FLOAT64),
-    ("xpu", ("xe-hpc", "xe2", "xe-lpg"), ("float64",), _ANY, "native",
-     "Data Center Max, Battlemage, Lunar Lake, Meteor Lake", _XPU_FLOAT64),
+    ("xpu", ("xe-hpc", "xe2", "xe-lpg", "xe-lpg+"), ("float64",), _ANY, "native",
+     "Data Center Max, Battlemage, Lunar Lake, Meteor Lake, Arrow Lake-H", _XPU_FLOAT64),
     ("npu", (), ("float32", "float16"), _ANY, "native", "", _ASCEND_910A),
     ("npu", ("ascend-910",), ("bfloat16",), _ANY, "none",
      "Ascend 910A takes float16, not bfloat16; 910B and later take both", _ASCEND_910A),
@@ -190,7 +193,9 @@ OTHERS: tuple[Rule, ...] = (
     ("cpu", (), ("bfloat16",), _ANY, "emulated",
      "fast only on CPUs with bfloat16 instructions (AVX512-BF16, AMX); computed in float32 elsewhere", _CPU_BF16),
     ("cpu", (), ("int8",), ("elementwise", "matmul"), "native", "", _DTYPES_PAGE),
-    ("cpu", (), _LOW, _ANY, "none", "the CPU stores and converts float8; it does not compute in it", _DTYPES_PAGE),
+    ("cpu", (), (*_OCP8, *_FNUZ8), _MM, "emulated",
+     "2-D matrix products and torch._scaled_mm run slowly (as seen with PyTorch 2.13); batched products raise", _DTYPES_PAGE),
+    ("cpu", (), _LOW, _ANY, "none", "the CPU stores and converts float8; it computes in it in 2-D matrix products only", _DTYPES_PAGE),
     ("cpu", (), ("tf32",), _ANY, "none", "TensorFloat-32 is for accelerators", _TORCH_CUDA),
 )  # fmt: skip
 

@@ -174,8 +174,11 @@ GENERATIONS: tuple[Generation, ...] = (
     ("xpu", None, "xe2", (
         ("Arc B570", (10,)), ("Arc B580", (12,)), ("Arc Pro B50", (16,)), ("Arc Pro B60", (24,)), ("Arc 140V", ()), ("Arc 130V", ()),
     )),
+    ("xpu", None, "xe-lpg+", (
+        ("Arc 140T", ()),
+    )),
     ("xpu", None, "xe-lpg", (
-        ("Arc 140T", ()), ("Meteor Lake", ()),
+        ("Meteor Lake", ()),
     )),
     ("xpu", None, "xe-lp", (
         ("Iris Xe", ()),

@@ -31,7 +31,7 @@ _TEXTS = {
         "half precision only saves memory: {slow}.",
         "q4": "Without a GPU, on the **CPU**: float32. bfloat16 halves the memory and works almost everywhere; float16 lacks kernels, the more the older torch is: {cpu}.",
         "q5": "**float8** and below are for matrix products of quantized models on GPUs that have them (compute capability 8.9 and later, "
-        "MI300 in its own formats, float4 from 10.0): {float8}.",
+        "MI350 and RDNA 4, MI300 in its own formats, float4 from 10.0): {float8}.",
         "questions": "Four questions, and one more",
         "table": "By generation",
         "table.lead": "“Begin with” follows from the other columns by the questions above. Support is stated for matrix products; where it differs for "
@@ -55,7 +55,7 @@ _TEXTS = {
         "{fp16}。这些 GPU 上 `is_bf16_supported()` 也返回 True，因为 bfloat16 是模拟的：{emulated}。",
         "q3": "如果有 float16 但很**慢**（GTX 10 等消费级 Pascal），或者 GTX 16 系列出黑图，就用 float32 计算；半精度只省显存：{slow}。",
         "q4": "没有 GPU、在 **CPU** 上：float32。bfloat16 内存减半，几乎处处可用；float16 缺少内核，torch 越旧缺得越多：{cpu}。",
-        "q5": "**float8** 及更低精度只用于量化模型的矩阵乘，且需要硬件支持（计算能力 8.9 及以上；MI300 用自己的格式；float4 从 10.0 起）：{float8}。",
+        "q5": "**float8** 及更低精度只用于量化模型的矩阵乘，且需要硬件支持（计算能力 8.9 及以上；MI350 和 RDNA 4；MI300 用自己的格式；float4 从 10.0 起）：{float8}。",
         "questions": "几个问题",
         "table": "按架构查表",
         "table.lead": "“先用”两列由其余各列按上面的问题得出。支持情况针对矩阵乘；卷积不同时会注明。",
