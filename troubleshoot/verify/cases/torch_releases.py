@@ -100,14 +100,13 @@ def autocast_for_mps(setting: Setting) -> Program:
 
 @case(
     issues=("torch/encoder-fast-path-autocast",), dtypes=("bfloat16",), plays=("slow-path", "cast-model", "autocast-off"),
-    shows={"torch": "<2.6"}, installs={"torch": "2.1.2"},
 )  # fmt: skip
 def encoder_fast_path_autocast(setting: Setting) -> Program:
-    """A TransformerEncoder is evaluated under autocast and without gradients, so that its fused path is taken."""
+    """A TransformerEncoder is evaluated under autocast and without gradients, so that its fused path is taken; one sequence is padded."""
     import torch
 
     layer = torch.nn.TransformerEncoderLayer(16, 2, 32, batch_first=True)
-    model = torch.nn.TransformerEncoder(layer, 1, enable_nested_tensor=False).eval().to(setting.device)
+    model = torch.nn.TransformerEncoder(layer, 2).eval().to(setting.device)
     if setting.variant == "cast-model":
         model = model.to(setting.dtype)
 
@@ -115,9 +114,11 @@ def encoder_fast_path_autocast(setting: Setting) -> Program:
         x = inputs["x"].to(next(model.parameters()).dtype)
         autocast = torch.autocast(setting.device.type, torch.bfloat16, enabled=setting.shows("cast-model", "autocast-off"))
         with autocast, torch.set_grad_enabled(setting.variant == "slow-path"):
-            return model(x).detach()
+            # The fused path returns zeros for padding, the other one values that nobody reads.
+            return model(x, src_key_padding_mask=inputs["padding"]).detach() * ~inputs["padding"].unsqueeze(-1)
 
-    return Program(model, {"x": torch.randn(2, 5, 16).to(setting.device)}, call)
+    padding = torch.tensor([[False] * 5, [False] * 3 + [True] * 2])
+    return Program(model, {"x": torch.randn(2, 5, 16).to(setting.device), "padding": padding.to(setting.device)}, call)
 
 
 @case(
