@@ -193,9 +193,9 @@ OTHERS: tuple[Rule, ...] = (
     ("cpu", (), ("bfloat16",), _ANY, "emulated",
      "fast only on CPUs with bfloat16 instructions (AVX512-BF16, AMX); computed in float32 elsewhere", _CPU_BF16),
     ("cpu", (), ("int8",), ("elementwise", "matmul"), "native", "", _DTYPES_PAGE),
-    ("cpu", (), (*_OCP8, *_FNUZ8), _MM, "emulated",
-     "2-D matrix products and torch._scaled_mm run slowly (as seen with PyTorch 2.13); batched products raise", _DTYPES_PAGE),
-    ("cpu", (), _LOW, _ANY, "none", "the CPU stores and converts float8; it computes in it in 2-D matrix products only", _DTYPES_PAGE),
+    ("cpu", (), (*_OCP8, *_FNUZ8), _MM, "none",
+     "stored and converted; of products only 2-D ones run (as seen with PyTorch 2.13), slowly, batched ones raise", _DTYPES_PAGE),
+    ("cpu", (), _LOW, _ANY, "none", "the CPU stores and converts float8; it does not compute in it", _DTYPES_PAGE),
     ("cpu", (), ("tf32",), _ANY, "none", "TensorFloat-32 is for accelerators", _TORCH_CUDA),
 )  # fmt: skip
 
