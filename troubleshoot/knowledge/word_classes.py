@@ -48,7 +48,7 @@ _MADE = (
 
 # graphics cards
 _PASCAL = (
-    "p40|p100|p4|p6|p2000|p5000|p6000|m40|m60|k80|k40|k20|1050|1050ti|1060|1070|1070ti|1080|1080ti|gtx1050|gtx1060|gtx1070|gtx1080|gtx1080ti|"
+    "p40|p100|p4|p6|p600|p1000|p2000|p2200|p4000|p5000|p6000|m40|m60|k80|k40|k20|1050|1050ti|1060|1070|1070ti|1080|1080ti|gtx1050|gtx1060|gtx1070|gtx1080|gtx1080ti|"
     "970|980|980ti|titan_x|titan_xp|pascal|maxwell|kepler|gp100|gp102|帕斯卡|10系"
 )
 _TURING = (
@@ -65,13 +65,15 @@ _AMP = (
 )
 _WORKS = (
     "works|worked|working|work_fine|fine|ok|okay|normal|normally|correct|correctly|good|well|right|perfect|perfectly|sane|sensible|proper|properly|"
+    "flawless|flawlessly|no_trouble|no_problem|no_problems|without_problems|without_trouble|coherent|as_it_should|as_expected|impeccable|spotless|"
     "reasonable|disappears|disappeared|gone|vanishes|vanished|solves|solved|fixes|fixed|resolved|resolves|succeeds|successfully|healthy|"
-    "正常|没问题|没有问题|没有这个问题|就好了|是对的"
+    "正常|没问题|没有问题|没有这个问题|就好了|是对的|没毛病|没事"
 )
 _BAD = (
     "wrong|wrongly|incorrect|incorrectly|bad|badly|poor|poorly|weird|weirdly|strange|odd|garbage|junk|nonsense|nonsensical|gibberish|rubbish|"
     "meaningless|garbled|broken|corrupt|corrupted|useless|unusable|terrible|terribly|awful|horrible|random|distorted|messed|mess|"
-    "degenerate|abnormal|not_correct|not_right|错误|不对|乱码|混乱|无意义|不正常|异常|很差"
+    "unreadable|senseless|scrambled|mangled|absurd|word_salad|trash|crap|faulty|mushy|smeared|ruined|dreadful|lousy|"
+    "degenerate|abnormal|not_correct|not_right|错误|不对|乱码|混乱|无意义|不正常|异常|很差|胡言乱语|乱七八糟|不知所云"
 )
 _EMPTY = (
     "empty|blank|nothing|zeros|all_zero|all_zeros|exclamation_marks|exclamation_mark|exclamation_points|question_marks|⁇|unk|pad_tokens|"
@@ -81,11 +83,13 @@ _DIFFERS = (
     "different|differently|differ|differs|differed|differing|vary|varies|difference|differences|discrepancy|discrepancies|mismatch|mismatches|mismatched|"
     "inconsistent|inconsistency|inconsistencies|disagree|disagrees|deviate|deviates|deviation|deviations|diverge|diverges|not_same|not_the_same|"
     "not_identical|not_equal|not_close|not_allclose|not_match|doesn't_match|don't_match|not_agree|don't_agree|doesn't_agree|something_else|misaligned|misalignment|misalignments|misalign|part_ways|"
-    "unequal|allclose|不同|不一致|不一样|不相同|差异|偏差|对不上|对不齐|有差别|有出入|不等"
+    "far_apart|wide_apart|not_coincide|don't_coincide|doesn't_coincide|diverging|deviating|differing|disagreement|disagreements|disagreeing|not_consistent|"
+    "unequal|allclose|不同|不一致|不一样|不相同|差异|偏差|对不上|对不齐|有差别|有出入|不等|偏离|相差|差得远|差很远"
 )
 _INACCURATE = (
     "inaccurate|inaccuracy|imprecise|inexact|rounded|rounding|rounds|numerical|imprecision|less_accurate|less_precise|low_precision|lower_precision|"
     "precision_loss|loss_of_precision|loses_precision|lose_precision|error|errors|precision|precise|noisy|jitter|jittery|shaky|drift|drifts|"
+    "coarse|crude|lossy|truncated_digits|less_exact|rough|"
     "digits|decimals|误差|不准|精度|不精确"
 )
 _AMPERE = (
@@ -97,10 +101,11 @@ _OLDER_GPU = f"{_PASCAL}|{_TURING}|{_GTX16}|titan|quadro|20_series|20xx|10_serie
 _RESULT = (
     "result|results|output|outputs|value|values|computation|computations|calculation|calculations|inference|prediction|predictions|psnr|ssim|accuracy|"
     "map|iou|miou|auc|f1|rmse|fid|wer|ate|metric|metrics|score|scores|loss|numbers|features|detections|keypoints|energy|energies|force|forces|"
+    "curve|curves|renders|rendering|renderings|reconstruction|reconstructions|logprob|logprobs|success_rate|error_rate|r2|answers|readings|"
     "embedding|embeddings|logits|probabilities|reward|rewards|perplexity|ppl|bleu|dice|recall|结果|输出|指标|精度|准确率"
 )
 _MATRIX = (
-    "matmul|mm|bmm|einsum|matrix|matrices|multiplication|multiplications|multiply|multiplied|dot|dot_product|inner_product|rotation|rotations|"
+    "matmul|matmuls|matvec|matrix-vector|mm|bmm|einsum|matrix|matrices|multiplication|multiplications|multiply|multiplied|dot|dot_product|inner_product|rotation|rotations|"
     "rotate|rotated|rotating|inverse|inverted|inversion|pinv|transform|transforms|transformed|transformation|transformations|pose|poses|projection|"
     "projections|reprojection|projected|gemm|cdist|distance|distances|covariance|mesh|meshes|vertices|vertex|point_cloud|pointcloud|points|"
     "coordinates|homography|extrinsics|quaternion|quaternions|euler|svd|eigenvalues|eigenvectors|cholesky|smpl|registration|kinematics|rays|"
