@@ -49,7 +49,8 @@ _MADE = (
 # graphics cards
 _PASCAL = (
     "p40|p100|p4|p6|p600|p1000|p2000|p2200|p4000|p5000|p6000|m40|m60|k80|k40|k20|1050|1050ti|1060|1070|1070ti|1080|1080ti|gtx1050|gtx1060|gtx1070|gtx1080|gtx1080ti|"
-    "970|980|980ti|titan_x|titan_xp|pascal|maxwell|kepler|gp100|gp102|帕斯卡|10系"
+    "970|980|980ti|titan_x|titan_xp|pascal|maxwell|kepler|gp100|gp102|帕斯卡|10系|"
+    "gtx780|gtx_780|780ti|gtx750|gtx_750|750ti|gtx960|gtx_960|gtx970|gtx980"
 )
 _TURING = (
     "t4|v100|v100s|2060|2060s|2070|2070s|2080|2080s|2080ti|rtx2060|rtx2070|rtx2080|rtx2080ti|rtx_8000|rtx_6000|rtx_5000|rtx8000|rtx6000|quadro_rtx|titan_rtx|"
@@ -73,7 +74,8 @@ _BAD = (
     "wrong|wrongly|incorrect|incorrectly|bad|badly|poor|poorly|weird|weirdly|strange|odd|garbage|junk|nonsense|nonsensical|gibberish|rubbish|"
     "meaningless|garbled|broken|corrupt|corrupted|useless|unusable|terrible|terribly|awful|horrible|random|distorted|messed|mess|"
     "unreadable|senseless|scrambled|mangled|absurd|word_salad|trash|crap|faulty|mushy|smeared|ruined|dreadful|lousy|"
-    "degenerate|abnormal|not_correct|not_right|错误|不对|乱码|混乱|无意义|不正常|异常|很差|胡言乱语|乱七八糟|不知所云"
+    "degenerate|abnormal|not_correct|not_right|错误|不对|乱码|混乱|无意义|不正常|异常|很差|胡言乱语|乱七八糟|不知所云|"
+    "gobbledygook|unintelligible|胡话"
 )
 _EMPTY = (
     "empty|blank|nothing|zeros|all_zero|all_zeros|exclamation_marks|exclamation_mark|exclamation_points|question_marks|⁇|unk|pad_tokens|"
