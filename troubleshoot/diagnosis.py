@@ -20,7 +20,7 @@ from troubleshoot.questions import open_facts, questions, undecided_facts
 from troubleshoot.ranking import KNOWN, LIKELY, Hypothesis, rank
 from troubleshoot.records import seen_in
 from troubleshoot.report.model import Report
-from troubleshoot.result import Diagnosis, IssueDiagnosis, Question, Reason, Verdict
+from troubleshoot.result import Diagnosis, EvidenceItem, IssueDiagnosis, Question, Reason, Verdict
 from troubleshoot.summary import summarise
 from troubleshoot.version import __version__
 
@@ -262,11 +262,20 @@ def _issue(hypothesis: Hypothesis, base: KnowledgeBase, language: str) -> IssueD
         impact=entry.impact,
         affected=affected_texts(entry.affected),
         models=entry.models,
-        evidence=hypothesis.candidate.evidence,
+        evidence=(*hypothesis.candidate.evidence, *_words(hypothesis, language)),
         fixes=fixes_for(hypothesis, base, language=language, seen=seen_in(base.roots)),
         references=tuple(one.url for one in entry.references),
         verify=f"troubleshoot verify {entry.id}" if entry.verify else None,
     )
+
+
+def _words(hypothesis: Hypothesis, language: str) -> tuple[EvidenceItem, ...]:
+    """Return the words of the report that told the family's causes apart."""
+    told = hypothesis.candidate.telling_words(hypothesis.cause) if hypothesis.weighted is not None else ()
+    if not told:
+        return ()
+    text = f"这类原因的报告常见的词：{'、'.join(told)}" if language == "zh" else f"words of reports with this cause: {', '.join(told)}"
+    return (EvidenceItem("supports", "words", text),)
 
 
 def recall(

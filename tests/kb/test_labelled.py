@@ -63,3 +63,10 @@ def test_unseen_reports_are_told_as_well(folder: str, least: float) -> None:
     measured = score(UNSEEN / folder, kb=BASE)
     assert measured["fair_top1"] >= least
     assert measured["false_alarms"] <= 0.05
+
+
+def test_the_words_were_fitted_to_these_reports() -> None:
+    """A round was added or taken out: run `troubleshoot kb learn tests/data/labelled`. The unseen ones are not to be learned from."""
+    table = BASE.word_odds
+    assert table.reports == len(load_cases(LABELLED))
+    assert set(table.causes) <= CAUSES

@@ -1,4 +1,4 @@
-"""``troubleshoot kb why``, ``gaps``, ``stale``, ``weigh`` and ``stats``: what those who write entries ask the knowledge base."""
+"""``troubleshoot kb why``, ``gaps``, ``stale``, ``weigh``, ``learn`` and ``stats``: what those who write entries ask the knowledge base."""
 
 from __future__ import annotations
 
@@ -96,6 +96,23 @@ def run_weigh(folder: str, *, pull: str, least: str, write: bool, format: str, k
         process.write(json.dumps(data, ensure_ascii=False, indent=2) + "\n", output)
     else:
         process.write(weighing_text(result, changed), output)
+    return 0
+
+
+def run_learn(folder: str, *, kb: Sequence[str], output: str | None) -> int:
+    """Fit the words of labelled reports to their causes and write the table. Return 0."""
+    from troubleshoot.curation import learn
+    from troubleshoot.curation.word_fit import write_word_odds
+    from troubleshoot.knowledge.base import shipped_root
+    from troubleshoot.knowledge.files import WORD_ODDS_FILE
+
+    if not output and not kb and shipped_root().name != "kb":
+        raise InputError("this is no checkout: say where the table goes, with --output FILE or --kb DIR")
+    path = Path(output) if output else (Path(kb[-1]) if kb else shipped_root()) / WORD_ODDS_FILE
+    with process.progress("reading") as say:
+        table = learn(Path(folder), progress=say)
+    write_word_odds(table, path)
+    process.write(f"{path}: {len(table.words)} words of {table.reports} reports, {len(table.causes)} causes\n", None)
     return 0
 
 

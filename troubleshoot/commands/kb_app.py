@@ -296,6 +296,35 @@ def kb_weigh(
 
 
 @kb_app.command(
+    "learn",
+    cls=PlainCommand,
+    epilog=examples(
+        "troubleshoot kb learn tests/data/labelled",
+        "troubleshoot kb learn my-cases --kb my-kb",
+        after="Leave some folders out and measure on them with kb score: on the reports that it was fitted to, a table is always good.",
+    ),
+)
+def kb_learn(
+    folder: Annotated[str, typer.Argument(metavar="FOLDER", help="A folder of ID.txt and labels.yaml, or of such folders.")],
+    kb: Overlays = None,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="The table (default: word-odds.json of the last --kb folder, or of the checkout's kb).",
+            show_default=False,
+        ),
+    ] = None,
+) -> int:
+    """Fit how much each word of a report speaks for each cause, by which a family's causes are weighed. Needs torch."""
+    from troubleshoot.commands.curate import run_learn
+
+    return run_learn(folder, kb=kb or (), output=output)
+
+
+@kb_app.command(
     "stats",
     cls=PlainCommand,
     epilog=examples(

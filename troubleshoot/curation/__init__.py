@@ -1,4 +1,4 @@
-"""Tools for those who write entries: lint, score, stats, new, why, gaps, stale, weigh. Each is imported when it is first used."""
+"""Tools for those who write entries: lint, score, stats, new, why, gaps, stale, weigh, learn. Each is imported when it is first used."""
 
 from typing import TYPE_CHECKING
 
@@ -13,9 +13,11 @@ if TYPE_CHECKING:
     from troubleshoot.curation.scoring import score
     from troubleshoot.curation.skeleton import new_entry
     from troubleshoot.curation.weights import weigh
+    from troubleshoot.curation.word_fit import learn
 
 _HOMES = {
     "gaps": "clusters",
+    "learn": "word_fit",
     "lint": "checks",
     "new_entry": "skeleton",
     "score": "scoring",
@@ -25,6 +27,6 @@ _HOMES = {
     "why": "reasons",
 }
 
-__all__ = ["gaps", "lint", "new_entry", "score", "stale", "stats", "weigh", "why"]
+__all__ = ["gaps", "learn", "lint", "new_entry", "score", "stale", "stats", "weigh", "why"]
 
 __getattr__ = lazy_names(__name__, _HOMES)

@@ -300,6 +300,9 @@ def _held(entry: Entry, candidate: Candidate | None, seen: Examined) -> Iterator
     if candidate is not None:
         for weighted, share in candidate.cause_shares:
             yield Held("cause", weighted.cause, True, f"share {share:.2f}", None)
+            told = candidate.telling_words(weighted.cause)
+            if told:
+                yield Held("words", f"{weighted.cause}: words of reports with this cause", True, ", ".join(told), None)
             for condition in weighted.likelier:
                 outcome = evaluate(condition, context)
                 if outcome.state:

@@ -13,6 +13,7 @@ import msgspec
 from troubleshoot.errors import KnowledgeError, KnowledgeProblem, UnknownIssueError
 from troubleshoot.knowledge.index import FORMAT, GRAM, Index
 from troubleshoot.knowledge.schema import Causes, Entry, Fix, OutOfScope
+from troubleshoot.knowledge.word_odds import WordOdds
 
 _INDEX = msgspec.json.Decoder(Index)
 _ENTRY = msgspec.json.Decoder(Entry)
@@ -104,6 +105,11 @@ class KnowledgeBase:
     def out_of_scope(self) -> dict[str, OutOfScope]:
         """The groups of failures that the tool does not explain, by id."""
         return {group.id: group for group in msgspec.json.decode(self._line(self.index.scope), type=list[OutOfScope])}
+
+    @cached_property
+    def word_odds(self) -> WordOdds:
+        """How much words speak for causes."""
+        return msgspec.json.decode(self._line(self.index.word_odds), type=WordOdds)
 
     def candidates(self, words: set[str]) -> list[int]:
         """Return the numbers of the templates that a text with these words may match, in order, and of all without words."""

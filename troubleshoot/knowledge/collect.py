@@ -13,10 +13,11 @@ from typing import Any
 import msgspec
 
 from troubleshoot.errors import KnowledgeError, KnowledgeProblem
-from troubleshoot.knowledge.files import yaml_files
+from troubleshoot.knowledge.files import WORD_ODDS_FILE, yaml_files
 from troubleshoot.knowledge.schema import Causes, Entry, Extension, OutOfScope, OutOfScopeFile
 from troubleshoot.knowledge.signs import SIGNS_FILE, put_signs, read_signs, used_signs
 from troubleshoot.knowledge.source import convert, line_of, read_yaml
+from troubleshoot.knowledge.word_odds import WordOdds, read_word_odds
 
 CAUSES_FILE = "causes.yaml"
 SCOPE_FILE = "out-of-scope.yaml"
@@ -32,6 +33,7 @@ class Collected:
     out_of_scope: dict[str, OutOfScope] = field(default_factory=dict)
     signs: dict[str, dict[str, Any]] = field(default_factory=dict)
     used_signs: set[str] = field(default_factory=set)
+    word_odds: WordOdds = field(default_factory=WordOdds)
     problems: list[KnowledgeProblem] = field(default_factory=list)
 
 
@@ -45,6 +47,8 @@ def collect(roots: Sequence[Path]) -> Collected:
         try:
             if (root / SIGNS_FILE).is_file():
                 collected.signs.update(read_signs(root / SIGNS_FILE))
+            if (root / WORD_ODDS_FILE).is_file():
+                collected.word_odds = read_word_odds(root / WORD_ODDS_FILE)
         except KnowledgeError as error:
             collected.problems.extend(error.problems)
         extensions: list[tuple[Extension, Path]] = []

@@ -32,6 +32,7 @@ def compile_base(collected: Collected, stamps: list[list[object]]) -> bytes:
     ids = {id_: add(entry) for id_, entry in sorted(collected.entries.items())}
     causes = add(collected.causes or Causes(schema=1, causes={}))
     scope = add(list(collected.out_of_scope.values()))
+    word_odds = add(collected.word_odds)
     patterns = _patterns(collected, warnings)
     keys, general, spoken, always, needs = _keys(patterns)
     recall = add(_recall(patterns))
@@ -51,6 +52,7 @@ def compile_base(collected: Collected, stamps: list[list[object]]) -> bytes:
         aliases={alias: id_ for id_, entry in collected.entries.items() for alias in entry.aliases},
         causes=causes,
         scope=scope,
+        word_odds=word_odds,
         scope_exceptions={name: group.id for group in collected.out_of_scope.values() for name in group.exception if not group.message},
         stamps=[(str(path), int(str(time)), int(str(size))) for path, time, size in stamps],
         warnings=warnings,

@@ -6,6 +6,9 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
+#: How much words speak for causes; see word_odds.py.
+WORD_ODDS_FILE = "word-odds.json"
+
 #: Folders of a base that hold no entries.
 _NOT_ENTRIES = frozenset({"examples", "records"})
 
@@ -23,7 +26,8 @@ def stamps(roots: Iterable[Path]) -> list[list[object]]:
     """Return path, modification time and size of every file: cheap to compare, enough to see that something changed."""
     found: list[list[object]] = []
     for root in roots:
-        for path in yaml_files(root):
+        odds = root / WORD_ODDS_FILE
+        for path in (*yaml_files(root), *([odds] if odds.is_file() else [])):
             stat = path.stat()
             found.append([str(path), stat.st_mtime_ns, stat.st_size])
     return found

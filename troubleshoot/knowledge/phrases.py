@@ -45,7 +45,12 @@ class Term:
     @lazy_attribute
     def plain(self) -> bool:
         """Whether its words are all that there is to look up, as it is with half of the terms."""
-        return not (self.stems or self.pairs or self.pieces or self.cjk)
+        return not self.cjk and self.latin
+
+    @lazy_attribute
+    def latin(self) -> bool:
+        """Whether its words are all that there is to look up in a text without CJK characters."""
+        return not (self.stems or self.pairs or self.pieces)
 
     def holds(self, sentence: Sentence) -> bool:
         """Tell whether one of the alternatives occurs in the sentence."""
@@ -146,11 +151,12 @@ class Phrase:
 
     def possible(self, vocabulary: Vocabulary) -> bool:
         """Tell whether every term, and enough of the further ones, occur somewhere in a text."""
-        allowed, words = vocabulary.allowed, vocabulary.words
+        allowed, words, cjk = vocabulary.allowed, vocabulary.words, vocabulary.has_cjk
         for term in self.terms:
             # Most terms stand in many phrases and have been looked for; this is Vocabulary.allows without the call.
             if term not in allowed:
-                allowed[term] = not term.words.isdisjoint(words) or (not term.plain and vocabulary.has_other(term))
+                bare = term.plain if cjk else term.latin
+                allowed[term] = not term.words.isdisjoint(words) or (not bare and vocabulary.has_other(term))
             if not allowed[term]:
                 return False
         if not self.further and not self.around:

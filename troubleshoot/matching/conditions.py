@@ -14,6 +14,7 @@ from troubleshoot.evidence import Fact, Facts, FailureFacts, squeezed
 from troubleshoot.knowledge.phrases import SILENCE, Speech, parse_phrase, phrase_words
 from troubleshoot.knowledge.schema import Condition, Entry, FramePattern, WeightedCause
 from troubleshoot.matching.dependencies import condition_facts, evidence_facts
+from troubleshoot.matching.leaning import NO_LEANING, Leaning
 from troubleshoot.report.model import Frame
 from troubleshoot.versions import satisfies
 
@@ -41,6 +42,7 @@ class Context(msgspec.Struct, frozen=True):
     bindings: dict[str, str] = {}
     line: int | None = None
     speech: Speech = SILENCE
+    leaning: Leaning = NO_LEANING
 
     def values(self, name: str) -> tuple[Fact, ...]:
         """Return what is known of a fact, the most specific source first. A user's answer outranks what the message caught."""
@@ -262,7 +264,8 @@ def _negate(outcome: Outcome) -> Outcome:
 
 def frame_matches(pattern: FramePattern, frame: Frame, path: str) -> bool:
     """Tell whether a frame with this path fits: a part of the path at a directory border, its function, a part of its code."""
-    if pattern.file is not None and not path_contains(path, pattern.file):
+    # Most paths do not hold it at all: looking first saves the call.
+    if pattern.file is not None and (pattern.file not in path or not path_contains(path, pattern.file)):
         return False
     if pattern.function is not None and (frame.function or "").rpartition(".")[2] != pattern.function:
         return False

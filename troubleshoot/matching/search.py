@@ -21,6 +21,7 @@ from troubleshoot.knowledge.templates import Captured, Template, compile_templat
 from troubleshoot.lazy import lazy_attribute
 from troubleshoot.matching.conditions import Programs
 from troubleshoot.matching.dependencies import entry_facts
+from troubleshoot.matching.leaning import Leaning
 from troubleshoot.report.model import Report
 
 #: Texts longer than this are searched around the index words alone.
@@ -235,6 +236,11 @@ class Search:
     def speech(self) -> Speech:
         """The sentences of the report that are not part of a traceback's frames: prose, log lines and messages."""
         return Speech(_prose(self.report))
+
+    @lazy_attribute
+    def leaning(self) -> Leaning:
+        """What the words of the report say about the causes of a family."""
+        return Leaning(self.base, self.text.words)
 
     @lazy_attribute
     def wishes(self) -> bool:
