@@ -2,8 +2,8 @@
 
 Two questions are kept apart: is it this issue, and is it this cause. Within one failure the most specific entry that something of its
 own speaks for comes before the entries that it refines; a family spreads its probability over its causes by their weights, multiplied
-where conditions hold (a naive Bayes over public reports). The constants below were chosen on the knowledge base's own examples and
-checked for calibration with ``troubleshoot kb score``; docs/accuracy.md shows the figures.
+where conditions hold (a naive Bayes over public reports) and by what the report's words say. The constants below were chosen on the
+knowledge base's own examples and checked for calibration with ``troubleshoot kb score``; docs/accuracy.md shows the figures.
 """
 
 from __future__ import annotations
