@@ -161,7 +161,8 @@ class Candidate(msgspec.Struct, frozen=True, dict=True, eq=False):
         leaning = self.context.leaning
         if rival is None or WORDS_COUNT * (leaning.odds(cause) - leaning.odds(rival)) < math.log(2):
             return ()
-        return leaning.telling(cause, rival)
+        # The words of the message or phrase that was found are shown as such.
+        return leaning.telling(cause, rival, self.hit.text)
 
     @lazy_attribute
     def cause_shares(self) -> list[tuple[WeightedCause, float]]:

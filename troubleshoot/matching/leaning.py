@@ -7,6 +7,7 @@ import re
 from collections.abc import Set
 
 from troubleshoot.knowledge.base import KnowledgeBase
+from troubleshoot.knowledge.sentences import tokens
 from troubleshoot.knowledge.word_odds import FARTHEST, LEAST, RARITY_STEP, ZERO
 from troubleshoot.lazy import lazy_attribute
 
@@ -56,18 +57,19 @@ class Leaning:
             known = self._odds[cause] = self._step * sum(self._column(column, ZERO)) if column is not None else 0.0
         return known
 
-    def telling(self, cause: str, rather_than: str, most: int = 4) -> tuple[str, ...]:
-        """Return the words that speak most for a cause rather than for another one, the strongest first.
+    def telling(self, cause: str, rather_than: str, known: str = "", most: int = 4) -> tuple[str, ...]:
+        """Return the words that speak most for a cause rather than for another one, the strongest first; none that the text ``known`` has.
 
         Numbers and everyday words count in the sum, but tell a reader nothing, and are left out.
         """
         one, other = self._columns.get(cause), self._columns.get(rather_than)
         if one is None or other is None:
             return ()
+        beside = tokens(known.lower())
         by = {
             word: ord(row[one]) - ord(row[other])
             for word, row in self._rows.items()
-            if row[0] >= _RARE and _READABLE.fullmatch(word)
+            if row[0] >= _RARE and word not in beside and _READABLE.fullmatch(word)
         }
         return tuple(sorted((word for word in by if by[word] >= _CLEARLY), key=lambda word: (-by[word], word))[:most])
 
