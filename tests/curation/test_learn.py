@@ -155,6 +155,7 @@ def test_too_little_to_learn_from(tmp_path: Path, reports: dict[str, tuple[str, 
         ("{", "cannot be read"),
         ('{"format": 2}', "is 2, not 1"),
         ('{"causes": ["a", "b"], "words": {"lora": "OO"}}', "2 characters for 2 causes"),
+        ('{"causes": ["a", "b"], "words": {"lora": "OO\u00e9"}}', "no weights"),
     ],
 )
 def test_a_faulty_table_is_told_and_left_out(tmp_path: Path, content: str, said: str) -> None:

@@ -55,6 +55,8 @@ def read_word_odds(path: Path) -> WordOdds:
     for word, row in table.words.items():
         if len(row) != 1 + len(table.causes):
             raise KnowledgeError((KnowledgeProblem(path, 1, word, f"has {len(row)} characters for {len(table.causes)} causes"),))
+        if not row.isascii():
+            raise KnowledgeError((KnowledgeProblem(path, 1, word, f"has characters that are no weights: {row!r}"),))
     return table
 
 
