@@ -15,12 +15,9 @@ from itertools import islice
 import msgspec
 
 from troubleshoot.knowledge.base import KnowledgeBase
-from troubleshoot.knowledge.schema import Entry, WeightedCause
+from troubleshoot.knowledge.schema import NO_CAUSE, Entry, WeightedCause
 from troubleshoot.matching.candidates import Candidate, Matches
 from troubleshoot.report.model import Report
-
-#: The cause of a report that is no precision, dtype or device problem.
-NO_CAUSE = "none"
 
 KNOWN = 0.8
 LIKELY = 0.4

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from families import MESSAGE, family, write_family
 
 from troubleshoot import diagnose
 from troubleshoot.cli import main
@@ -16,27 +17,11 @@ from troubleshoot.knowledge.collect import collect
 from troubleshoot.knowledge.compiled import compile_base
 from troubleshoot.knowledge.word_odds import read_word_odds
 
-ENTRY = """\
-schema: 1
-id: torch/a-family
-title: Two kernels quarrel
-status: testing
-kind: family
-impact: error
-signature:
-  message:
-    - {template: "the two kernels quarrel about {what:name}"}
-causes:
+CAUSES = """\
   - {cause: dtype-mismatch/input-vs-weight, weight: 1.2, note: The inputs.}
   - {cause: dtype-mismatch/adapter-vs-base, weight: 1, note: The adapter.}
   - {cause: none, weight: WEIGHT, note: It is the weather.}
-explanation: They quarrel.
-fixes:
-  - {id: cast, kind: cast-inputs, title: Cast, applicability: safe, action: {edit: "x.to(model.dtype)"}, reason: Then they agree.}
-references:
-  - {kind: report, url: "https://github.com/pytorch/pytorch/issues/1"}
 """
-MESSAGE = "RuntimeError: the two kernels quarrel about bread"
 ADAPTER = "After merging my lora checkpoint, rank eight, target modules and so on, into the base it stops."
 INPUTS = "Straight from the loader come the pixels, a batch of them, and the processor hands over what it made."
 #: What every report says: it tells nothing.
@@ -45,9 +30,7 @@ BOTH = "I am on linux with the newest driver, python three eleven, a fresh envir
 
 def write_base(folder: Path, none: str = "0.1") -> Path:
     """Write a base of one family without conditions."""
-    (folder / "torch").mkdir(parents=True)
-    (folder / "torch" / "a-family.yaml").write_text(ENTRY.replace("WEIGHT", none), encoding="utf-8")
-    return folder
+    return write_family(folder, family(CAUSES.replace("WEIGHT", none)))
 
 
 def base_of(root: Path) -> KnowledgeBase:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from families import MESSAGE, family, write_family
 
 from troubleshoot.cli import main
 from troubleshoot.curation import weigh
@@ -13,17 +14,7 @@ from troubleshoot.curation.weights import Parameter
 from troubleshoot.errors import InputError
 from troubleshoot.knowledge import load_kb
 
-ENTRY = """\
-schema: 1
-id: torch/a-family
-title: Two kernels quarrel
-status: testing
-kind: family
-impact: error
-signature:
-  message:
-    - {template: "the two kernels quarrel about {what:name}"}
-causes:
+ENTRY = family("""\
   # the usual one
   - cause: dtype-mismatch/input-vs-weight
     weight: 4
@@ -36,21 +27,13 @@ causes:
       - {text: "adapter|lora", times: 1.5}   # or a new head
       - text: "sunshine"
     note: The adapter.
-explanation: They quarrel.
-fixes:
-  - {id: cast, kind: cast-inputs, title: Cast, applicability: safe, action: {edit: "x.to(model.dtype)"}, reason: Then they agree.}
-references:
-  - {kind: report, url: "https://github.com/pytorch/pytorch/issues/1"}
-"""
+""")
 
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """Return a folder of entries with one family."""
-    path = tmp_path / "kb" / "torch" / "a-family.yaml"
-    path.parent.mkdir(parents=True)
-    path.write_text(ENTRY, encoding="utf-8")
-    return tmp_path / "kb"
+    return write_family(tmp_path / "kb", ENTRY)
 
 
 @pytest.fixture
@@ -63,7 +46,7 @@ def labelled(tmp_path: Path) -> Path:
         for number in range(12):
             adapter = number % 2
             words = ("With my lora. " if adapter else "From the loader. ") + ("In sunshine. " if number % 3 == 0 else "")
-            (folder / f"r{number}.txt").write_text(f"{words}\nRuntimeError: the two kernels quarrel about bread\n", encoding="utf-8")
+            (folder / f"r{number}.txt").write_text(f"{words}\n{MESSAGE}\n", encoding="utf-8")
             cause = "adapter-vs-base" if adapter else "input-vs-weight"
             labels.append(f"r{number}: {{cause: dtype-mismatch/{cause}, also: [], fix: []}}\n")
         (folder / "labels.yaml").write_text("".join(labels), encoding="utf-8")

@@ -83,14 +83,15 @@ def run_weigh(folder: str, *, pull: str, least: str, write: bool, format: str, k
     from troubleshoot.curation import weigh
     from troubleshoot.curation.text import weighing_text
 
+    # Before the work: where there is nothing to write to, it would be lost.
+    root = _to_write(kb) if write else None
     with process.progress("reading") as say:
         result = weigh(Path(folder), kb=load(kb), pull=_pull(pull), least=int(least), progress=say)
     changed: Sequence[Path] = ()
-    if write:
+    if root is not None:
         from troubleshoot.curation.weight_files import write_weights
-        from troubleshoot.knowledge.base import shipped_root
 
-        changed = write_weights(result, Path(kb[-1]) if kb else shipped_root())
+        changed = write_weights(result, root)
     if format == "json":
         data = result.to_dict() | {"written": [str(path) for path in changed]}
         process.write(json.dumps(data, ensure_ascii=False, indent=2) + "\n", output)
@@ -103,17 +104,21 @@ def run_learn(folder: str, *, kb: Sequence[str], output: str | None) -> int:
     """Fit the words of labelled reports to their causes and write the table. Return 0."""
     from troubleshoot.curation import learn
     from troubleshoot.curation.word_fit import write_word_odds
-    from troubleshoot.knowledge.base import shipped_root
     from troubleshoot.knowledge.files import WORD_ODDS_FILE
 
-    if not output and not kb and shipped_root().name != "kb":
-        raise InputError("this is no checkout: say where the table goes, with --output FILE or --kb DIR")
-    path = Path(output) if output else (Path(kb[-1]) if kb else shipped_root()) / WORD_ODDS_FILE
+    path = Path(output) if output else _to_write(kb) / WORD_ODDS_FILE
     with process.progress("reading") as say:
         table = learn(Path(folder), progress=say)
     write_word_odds(table, path)
     process.write(f"{path}: {len(table.words)} words of {table.reports} reports, {len(table.causes)} causes\n", None)
     return 0
+
+
+def _to_write(kb: Sequence[str]) -> Path:
+    """Return the folder of entries to change: the last overlay, else a checkout's own."""
+    from troubleshoot.knowledge.base import checkout_root
+
+    return Path(kb[-1]) if kb else checkout_root("Name a folder of your own: --kb DIR")
 
 
 def _pull(given: str) -> float:

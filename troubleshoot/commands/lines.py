@@ -63,13 +63,10 @@ def _count(text: str | None) -> int:
 
 
 def _shipped() -> Path:
-    from troubleshoot.knowledge.base import shipped_root
+    from troubleshoot.knowledge.base import checkout_root
     from troubleshoot.lines.inferring import FILE
 
-    root = shipped_root()
-    if root.name != "kb":
-        raise InputError("the installed knowledge base is not to be changed. Name a file of your own: --output FILE")
-    return root / FILE
+    return checkout_root("Name a file of your own: --output FILE") / FILE
 
 
 def _cache_folder() -> Path:

@@ -41,11 +41,9 @@ def run_new(given: Given, *, kb: str | None, offline: bool, yes: bool) -> int:
         InputError: there is no folder to write to, or what was given cannot be used.
     """
     from troubleshoot.curation import new_entry
-    from troubleshoot.knowledge.base import shipped_root
+    from troubleshoot.knowledge.base import checkout_root
 
-    root = Path(kb) if kb else shipped_root()
-    if not kb and root.name != "kb":
-        raise InputError("the installed knowledge base is not to be edited. Name a folder of your own: --kb DIR")
+    root = Path(kb) if kb else checkout_root("Name a folder of your own: --kb DIR")
     base = load([kb] if kb and root.is_dir() else [], warn=False)
     _check(given, base)
     draft = _draft(given, base, offline)

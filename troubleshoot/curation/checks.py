@@ -23,7 +23,7 @@ from troubleshoot.knowledge.base import KnowledgeBase
 from troubleshoot.knowledge.collect import CAUSES_FILE, SCOPE_FILE, collect
 from troubleshoot.knowledge.compiled import compile_base
 from troubleshoot.knowledge.phrases import parse_phrase
-from troubleshoot.knowledge.schema import Affected, Entry, Fix, MessageTemplate, Verify
+from troubleshoot.knowledge.schema import NO_CAUSE, Affected, Entry, Fix, MessageTemplate, Verify
 from troubleshoot.knowledge.signs import SIGNS_FILE
 from troubleshoot.knowledge.source import line_of, read_yaml
 from troubleshoot.knowledge.templates import (
@@ -37,7 +37,6 @@ from troubleshoot.knowledge.templates import (
     parse_template,
 )
 from troubleshoot.matching.releases import affected_text
-from troubleshoot.ranking import NO_CAUSE
 from troubleshoot.versions import VersionRange, in_ranges, parse_version
 
 #: Literal characters that a template must have at least.

@@ -11,7 +11,7 @@ from troubleshoot.curation.trials import Trial, trials
 from troubleshoot.diagnosis import Examined, examine
 from troubleshoot.environment.model import Environment
 from troubleshoot.knowledge import KnowledgeBase
-from troubleshoot.knowledge.schema import Entry
+from troubleshoot.knowledge.schema import NO_CAUSE, Entry
 from troubleshoot.knowledge.templates import compile_template, key_words, literal_text
 from troubleshoot.matching.candidates import Candidate, hold_places
 from troubleshoot.matching.conditions import Context, Outcome, evaluate
@@ -219,7 +219,7 @@ def _behind(standing: Standing, seen: Examined) -> tuple[str, ...]:
 
 def _has_cause(candidate: Candidate) -> bool:
     shares = candidate.cause_shares
-    return bool(shares) and shares[0][0].cause != "none"
+    return bool(shares) and shares[0][0].cause != NO_CAUSE
 
 
 def _verdict(seen: Examined) -> str:

@@ -18,10 +18,10 @@ from typing import Any, NamedTuple
 from troubleshoot.curation.scoring import load_cases
 from troubleshoot.diagnosis import examine
 from troubleshoot.knowledge import KnowledgeBase, load_kb
-from troubleshoot.knowledge.schema import Entry
+from troubleshoot.knowledge.schema import NO_CAUSE, Entry
 from troubleshoot.matching.candidates import Candidate
 from troubleshoot.matching.conditions import CausePrograms
-from troubleshoot.ranking import LIKELY, NO_CAUSE
+from troubleshoot.ranking import LIKELY
 
 #: How much a cause counts that the label accepts besides its own.
 _ALSO = 0.6

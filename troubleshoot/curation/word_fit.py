@@ -1,8 +1,8 @@
 """``troubleshoot kb learn FOLDER``: fit the words of labelled reports to their causes (:mod:`troubleshoot.knowledge.word_odds`).
 
-A multinomial logistic regression with torch: a report is the vector of its words' rarities, of length 1. How often a word occurs and
-pairs of words added nothing in a cross-validation over threads, by which the pull towards 0 was chosen as well. Every report
-counts with the label's own cause. Reports that are no precision problem (``none``) count too: their words speak against all causes.
+A multinomial logistic regression with torch: a report is the vector of its words' rarities, of length 1. Pairs of words added nothing in
+a cross-validation over threads, by which the pull towards 0 was chosen as well (of 10 and 30). Every report counts with the label's own
+cause; ``none`` is one more, since families have it among theirs.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from troubleshoot.errors import KnowledgeError, KnowledgeProblem, UnknownIssueError
+from troubleshoot.errors import InputError, KnowledgeError, KnowledgeProblem, UnknownIssueError
 from troubleshoot.knowledge.index import FORMAT, GRAM, Index
 from troubleshoot.knowledge.schema import Causes, Entry, Fix, OutOfScope
 from troubleshoot.knowledge.word_odds import WordOdds
@@ -186,6 +186,18 @@ def shipped_root() -> Path:
     if (checkout / "causes.yaml").is_file() and (package.parent / "pyproject.toml").is_file():
         return checkout
     return package / "_kb"
+
+
+def checkout_root(instead: str) -> Path:
+    """Return the folder of the shipped base for writing, which a checkout alone has.
+
+    Raises:
+        InputError: the base is installed; ``instead`` says what to give.
+    """
+    root = shipped_root()
+    if root.name != "kb":
+        raise InputError(f"the installed knowledge base is not to be changed. {instead}")
+    return root
 
 
 def overlay_roots(paths: Sequence[os.PathLike[str] | str] = ()) -> tuple[Path, ...]:

@@ -118,6 +118,10 @@ class Evidence(Struct, frozen=True):
     refuting: tuple[Condition, ...] = ()
 
 
+#: The cause of a report that is no precision, dtype or device problem.
+NO_CAUSE = "none"
+
+
 class WeightedCause(Struct, frozen=True):
     """One cause of a family: its weight among the causes, what makes it likelier (each with ``times``) and what it needs."""
 

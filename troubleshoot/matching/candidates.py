@@ -12,7 +12,7 @@ import msgspec
 from troubleshoot.evidence import Facts, FailureFacts
 from troubleshoot.knowledge.base import KnowledgeBase
 from troubleshoot.knowledge.index import SCOPE_OWNER
-from troubleshoot.knowledge.schema import Entry, FramePattern, MessageTemplate, WeightedCause
+from troubleshoot.knowledge.schema import NO_CAUSE, Entry, FramePattern, MessageTemplate, WeightedCause
 from troubleshoot.knowledge.templates import Captured, facts_of, template_length
 from troubleshoot.lazy import lazy_attribute
 from troubleshoot.matching.conditions import UNKNOWN, Context, Outcome, Reading, frame_matches, nowhere
@@ -22,10 +22,6 @@ from troubleshoot.matching.search import Hit, Search
 from troubleshoot.matching.wording import describe
 from troubleshoot.report.model import Failure, Report
 from troubleshoot.result import EvidenceItem
-
-#: What the words of a report count beside the weights and conditions that a curator gave a family's causes. Chosen on reports and threads
-#: that the words were not fitted to: with more, the threads that they were fitted to gain, and others lose (docs/accuracy.md).
-WORDS_COUNT = 0.35
 
 
 class Candidate(msgspec.Struct, frozen=True, dict=True, eq=False):
@@ -159,7 +155,7 @@ class Candidate(msgspec.Struct, frozen=True, dict=True, eq=False):
         shares = self.cause_shares
         rival = next((weighted.cause for weighted, _ in shares if weighted.cause != cause), None)
         leaning = self.context.leaning
-        if rival is None or WORDS_COUNT * (leaning.odds(cause) - leaning.odds(rival)) < math.log(2):
+        if rival is None or leaning.odds(cause) - leaning.odds(rival) < math.log(2):
             return ()
         # The words of the message or phrase that was found are shown as such.
         return leaning.telling(cause, rival, self.hit.text)
@@ -179,8 +175,8 @@ class Candidate(msgspec.Struct, frozen=True, dict=True, eq=False):
                     weight *= times
             weights.append((cause.weighted, weight))
         # Whether it is a problem of the kind at all, the conditions say; words tell its causes apart.
-        if len(weights) > 1 and max(weights, key=lambda item: item[1])[0].cause != "none":
-            weights = [(weighted, weight * math.exp(WORDS_COUNT * context.leaning.odds(weighted.cause))) for weighted, weight in weights]
+        if len(weights) > 1 and max(weights, key=lambda item: item[1])[0].cause != NO_CAUSE:
+            weights = [(weighted, weight * math.exp(context.leaning.odds(weighted.cause))) for weighted, weight in weights]
         total = sum(weight for _, weight in weights)
         if total <= 0:
             return []

@@ -8,7 +8,7 @@ from collections.abc import Set
 
 from troubleshoot.knowledge.base import KnowledgeBase
 from troubleshoot.knowledge.sentences import tokens
-from troubleshoot.knowledge.word_odds import FARTHEST, LEAST, RARITY_STEP, ZERO
+from troubleshoot.knowledge.word_odds import FARTHEST, LEAST, RARITY_STEP, ZERO, WordOdds
 from troubleshoot.lazy import lazy_attribute
 
 #: Words that are shown: in fewer than one of twelve reports, and no number, single letter or piece of a Chinese sentence with its stop.
@@ -18,6 +18,9 @@ _READABLE = re.compile(r"(?=.*[a-z])[a-z0-9]{2,}|[\u4e00-\u9fff]{2}")
 _CLEARLY = FARTHEST // 3
 #: The length of a report of some forty words, as rare as they come: from here on its words count fully.
 ENOUGH = 35.0
+#: What the words count beside the weights and conditions that a curator gave a family's causes. Chosen on reports and threads that the
+#: words were not fitted to: with more, the threads that they were fitted to gain, and others lose (docs/accuracy.md).
+STRENGTH = 0.35
 
 
 class Leaning:
@@ -30,27 +33,30 @@ class Leaning:
         self._odds: dict[str, float] = {}
 
     @lazy_attribute
+    def _table(self) -> WordOdds:
+        return self._base.word_odds if self._base is not None else WordOdds()
+
+    @lazy_attribute
     def _columns(self) -> dict[str, int]:
-        causes = self._base.word_odds.causes if self._base is not None else ()
-        return {cause: column for column, cause in enumerate(causes, start=1)}
+        return {cause: column for column, cause in enumerate(self._table.causes, start=1)}
 
     @lazy_attribute
     def _rows(self) -> dict[str, str]:
-        known = self._base.word_odds.words if self._base is not None else {}
+        known = self._table.words
         return {word: known[word] for word in self._words & known.keys()}
 
     @lazy_attribute
     def _step(self) -> float:
         # The length of the report as a vector of its words' rarities: of a long report each word counts less. A few words say little.
         length = math.hypot(*[RARITY_STEP * steps for steps in self._column(0, LEAST)])
-        return self._base.word_odds.unit / max(length, ENOUGH) if self._base is not None and length else 0.0
+        return STRENGTH * self._table.unit / max(length, ENOUGH)
 
     def _column(self, column: int, zero: int) -> list[int]:
         # Through one string: a call for each of the words of a report would cost more than all else here.
         return [code - zero for code in "".join([row[column] for row in self._rows.values()]).encode("ascii")]
 
     def odds(self, cause: str) -> float:
-        """Return the log-odds that the words give to a cause; 0 for one that the table does not know."""
+        """Return what the words add to the log-odds of a cause; 0 for one that the table does not know."""
         known = self._odds.get(cause)
         if known is None:
             column = self._columns.get(cause)

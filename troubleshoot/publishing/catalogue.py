@@ -7,10 +7,9 @@ from functools import cached_property
 
 from troubleshoot.curation.kept import Kept, kept
 from troubleshoot.knowledge import KnowledgeBase
-from troubleshoot.knowledge.schema import Entry
+from troubleshoot.knowledge.schema import NO_CAUSE, Entry
 from troubleshoot.publishing.markup import code, escape, page_link
 from troubleshoot.publishing.words import Say
-from troubleshoot.ranking import NO_CAUSE
 
 
 @dataclass(frozen=True)
