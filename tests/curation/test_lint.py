@@ -90,6 +90,11 @@ FAULTS: dict[str, tuple[dict[str, Any], str]] = {
     "unknown fact": (condition(fact="gpu.colour", **{"is": "red"}), "'gpu.colour' is not a fact"),
     "nested condition with an unknown fact": (condition(any=[{"none": [{"fact": "mood"}]}]), "'mood' is not a fact"),
     "fact that no hole gives": (condition(fact="dtype.weight", **{"is": "float16"}), "no hole or role of the templates gives dtype.weight"),
+    "condition on what is not said": (condition(none=[{"text": "lora adapter"}]), "can never hold: `none` of a text"),
+    "condition on what is not said, beside another": (
+        condition(all=[{"text": "lora adapter"}, {"none": [{"any": [{"fact": "os", "is": "linux"}, {"text": "nf4"}]}]}]),
+        "can never hold: `none` of a text",
+    ),
     "dtype in another spelling": (condition(fact="dtype.found", **{"is": "fp16"}), "dtype.found is never 'fp16'; write float16"),
     "no dtype": (condition(fact="dtype.requested", **{"is": "tiny"}), "dtype.requested is never 'tiny'; it is no dtype"),
     "no device": (condition(fact="device.kind", **{"is": "toaster"}), "device.kind is never 'toaster'"),
@@ -217,6 +222,8 @@ def test_a_problem_stands_on_its_line(tmp_path: Path) -> None:
         [{"fact": "dtype.weight", "is": "float16", "ask": {"en": "Which dtype?"}}],
         [{"text": "gpu not found|detected"}, {"text": "loss nan|inf"}, {"text": "generat* 乱码|!!!|1e-*|torch.amp"}],
         [{"text": ["np.asarray|ndarray bfloat16", "first_step|at_once nan"]}],
+        [{"none": [{"fact": "os", "is": "linux"}]}, {"any": [{"none": [{"text": "nf4"}]}, {"text": "int8"}]}],
+        [{"none": [{"all": [{"text": "nf4"}, {"fact": "os", "is": "linux"}]}]}],
     ],
 )
 def test_conditions_that_can_hold_pass(conditions: list[dict[str, Any]], tmp_path: Path) -> None:

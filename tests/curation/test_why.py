@@ -79,6 +79,15 @@ def test_the_outcome_and_its_reason(base: KnowledgeBase, issue: str, report: str
     assert json.loads(json.dumps(found.to_dict()))["outcome"] == outcome
 
 
+def test_a_phrase_heard_in_two_sentences_is_shown_as_found(tmp_path: Path) -> None:
+    """What led to the entry is among its patterns, although no single sentence holds it."""
+    told = entry("acme/told", signature={"symptoms": ["frobnicator <wrong> operands"]})
+    base = load_kb([write_base(tmp_path, told)], shipped=False)
+    found = why("I start the frobnicator. It crashes with my operands.", "acme/told", kb=base)
+    assert found.outcome == "first"
+    assert [(one.found, one.where) for one in found.patterns] == [(True, "in two sentences, or in one and the title")]
+
+
 def test_what_the_scope_claims_is_told(base: KnowledgeBase) -> None:
     """A group that knows the message better comes before every entry."""
     report = 'Traceback (most recent call last):\n  File "a.py", line 1, in <module>\nRuntimeError: frobnicator cannot take Half operands: '

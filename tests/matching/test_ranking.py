@@ -253,6 +253,22 @@ def test_the_more_literal_pattern_decides_the_scope(base: KnowledgeBase) -> None
     assert answer(FRAMES + "RuntimeError: frob shapes cannot be multiplied", base).reason == "out-of-scope"
 
 
+@pytest.mark.parametrize(("before", "reason"), [("", "out-of-scope"), ("acme_tiles is on\n", None)])
+def test_an_entry_that_is_ruled_out_does_not_decide_the_scope(tmp_path: Path, before: str, reason: str | None) -> None:
+    """An entry has the longer template, but is about another place: then the failure is out of scope, and so is what stands beside it."""
+    tiles = SYMPTOM.replace("acme/green-image", "acme/tiles").replace(
+        """signature: {symptoms: ["image|picture green", "图片 变绿", "<fp16> picture green|greenish"]}""",
+        """signature: {message: [{template: "frob shapes cannot be multiplied ({a:int} tiles)"}], frames: [{file: acme/tiles.py}]}""",
+    )
+    tiles += """evidence: {required: [{text: "acme_tiles"}]}\n"""
+    for name, text in {"acme/green-image": SYMPTOM, "acme/tiles": tiles, "out-of-scope": SCOPE}.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / f"{name}.yaml").write_text(text, encoding="utf-8")
+    (tmp_path / "causes.yaml").write_bytes((Path(__file__).parents[2] / "kb" / "causes.yaml").read_bytes())
+    report = f"{before}the picture is green\nRuntimeError: frob shapes cannot be multiplied (3 tiles)\n"
+    assert answer(report, load_kb([tmp_path], shipped=False)).reason == reason
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [

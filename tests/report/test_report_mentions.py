@@ -305,6 +305,8 @@ def test_models_are_recognised(text: str, model: str) -> None:
         "fp16/bf16-x2",
         "AutoModelForCausalLM",
         "path/to-1/model.safetensors",
+        "my-recordings/interview-1.mp3",
+        "out-2/picture-3.png",
         "transformers/models-1.py",
     ],
 )

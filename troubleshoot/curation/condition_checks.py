@@ -92,10 +92,40 @@ def check_possible(checked: Checked) -> Iterator[KnowledgeProblem]:
         if entry is not None and by_template and fact not in caught[entry.id]:
             yield KnowledgeProblem(place, 1, "conditions", f"can never hold: no hole or role of the templates gives {fact}")
     for entry in checked.entries:
+        for condition in _weighed(entry):
+            if _never_true(condition):
+                text = "can never hold: `none` of a text is false or unknown, never true, for what is not said may still be so"
+                yield KnowledgeProblem(checked.place(entry.id), 1, "conditions", text)
         for condition in entry.evidence.refuting:
             if condition in entry.evidence.required:
                 text = f"{_told(condition)} is required and refuting: the entry never answers"
                 yield KnowledgeProblem(checked.place(entry.id), 1, "evidence", text)
+
+
+def _weighed(entry: Entry) -> Iterator[Condition]:
+    """Yield the conditions that do something only where they hold; those of ``required`` and ``needs`` rule out where they do not."""
+    yield from entry.evidence.supporting
+    yield from entry.evidence.refuting
+    for cause in entry.causes:
+        yield from cause.likelier
+    for fix in entry.fixes:
+        yield from (*fix.when, *fix.unless, *fix.later)
+
+
+def _never_true(condition: Condition) -> bool:
+    if condition.none:
+        return any(_never_false(one) for one in condition.none)
+    if condition.all:
+        return any(_never_true(one) for one in condition.all)
+    return bool(condition.any) and all(_never_true(one) for one in condition.any)
+
+
+def _never_false(condition: Condition) -> bool:
+    if condition.none:
+        return all(_never_true(one) for one in condition.none)
+    if condition.all:
+        return all(_never_false(one) for one in condition.all)
+    return condition.text is not None or any(_never_false(one) for one in condition.any)
 
 
 def _told(condition: Condition) -> str:

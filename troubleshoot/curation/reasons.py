@@ -257,8 +257,11 @@ def _patterns(entry: Entry, seen: Examined) -> Iterator[Pattern]:
             yield Pattern("template", one.template, False, alike=_alike(message, one.template), missing=missing)
     for phrase in entry.signature.symptoms:
         sentence = seen.search.speech.said(phrase)
+        hit = hits.get(phrase)
         if sentence is not None:
             yield Pattern("phrase", phrase, True, "in a sentence", sentence.line)
+        elif hit is not None:
+            yield Pattern("phrase", phrase, True, "in two sentences, or in one and the title", hit.line)
         else:
             yield Pattern("phrase", phrase, False)
 

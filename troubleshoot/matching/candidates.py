@@ -410,8 +410,9 @@ def _scope(report: Report, scoped: dict[int, list[tuple[Hit, str]]], candidates:
     found: dict[int, str] = {}
     for index, failure in enumerate(report.failures):
         mine = [one for one in candidates if one.failure == index and one.where == "message"]
-        entry_length = max((_length(base, one.hit) for one in mine), default=0)
-        for hit, group in scoped.get(index, ()):
+        groups = scoped.get(index, ())
+        entry_length = max((one.literal for one in mine if _may_speak(one)), default=0) if groups else 0
+        for hit, group in groups:
             if _length(base, hit) > entry_length:
                 found[index] = group
                 break
@@ -422,6 +423,11 @@ def _scope(report: Report, scoped: dict[int, list[tuple[Hit, str]]], candidates:
             if by_class is not None:
                 found[index] = by_class
     return found
+
+
+def _may_speak(one: Candidate) -> bool:
+    """Tell whether an entry that a message fits may be the one to explain it: it is identified, and nothing rules it out."""
+    return one.identified and one.refuted_by is None
 
 
 def _length(base: KnowledgeBase, hit: Hit) -> int:

@@ -44,6 +44,7 @@ _LONGEST_LINE = 20_000
 _WISHES = (
     "feature_request|feature_requests|feature-request|enhancement_request",
     "would|it'd be nice|great|cool|helpful|useful|awesome add|adding|support|supporting|have|option",
+    "could|can|would be_added|be_allowed|be_exposed|be_offered|be_made_available|be_made_configurable",
     "希望|建议 增加|添加|新增|支持",
 )
 

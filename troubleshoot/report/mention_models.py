@@ -86,7 +86,9 @@ _NOT_ORGS = frozenset(
 _FILE_ENDS = (
     ".py", ".so", ".cpp", ".h", ".json", ".txt", ".md", ".cu", ".cuh", ".yaml", ".yml", ".sh", ".ipynb", ".whl", ".log", ".dll", ".pyd",
     ".html", ".toml",
-    ".pt", ".pth", ".bin", ".safetensors", ".ckpt", ".gguf",
+    ".pt", ".pth", ".bin", ".safetensors", ".ckpt", ".gguf", ".onnx", ".engine", ".npy", ".npz", ".csv", ".tsv", ".jsonl", ".parquet",
+    ".png", ".jpg", ".jpeg", ".webp", ".gif", ".mp3", ".mp4", ".wav", ".flac", ".m4a", ".avi", ".mov", ".zip", ".gz", ".tar", ".js", ".css",
+    ".cc", ".hpp", ".cmake", ".cfg", ".ini",
 )  # fmt: skip
 _HUB = (
     r"(?:huggingface\.co|hf\.co|modelscope\.cn/models)/(?!datasets/|spaces/|docs/|blog/|papers/|settings/|join)([\w.-]{2,96}/[\w.-]{2,96})"
