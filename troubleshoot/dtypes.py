@@ -59,6 +59,7 @@ _DEVICES: dict[str, str] = {
     "xpu": "xpu",
     "npu": "npu",
     "privateuseone": "npu",
+    "privateuse1": "npu",
     "hip": "cuda",
     "meta": "meta",
     "hpu": "hpu",
@@ -69,8 +70,10 @@ _DEVICES: dict[str, str] = {
     "musa": "musa",
 }
 
-_TENSOR_TYPE = re.compile(r"^(?:torch\.)?(?:(?P<device>cuda|xpu|npu|mps|hip|sparse|cuda\.sparse|mlu|hpu)\.)?(?P<dtype>[A-Za-z0-9]+)Tensor$")
-_LEGACY_TYPE = re.compile(r"^(?:Variable\[)?(?P<device>CPU|CUDA|XPU|HIP|MPS)?(?P<dtype>[A-Za-z0-9]+?)(?:Type|Tensor)\]?$")
+_TENSOR_TYPE = re.compile(
+    r"^(?:torch\.)?(?:(?P<device>cuda|xpu|npu|mps|hip|sparse|cuda\.sparse|mlu|hpu|privateuseone)\.)?(?P<dtype>[A-Za-z0-9]+)Tensor$"
+)
+_LEGACY_TYPE = re.compile(r"^(?:Variable\[)?(?P<device>CPU|CUDA|XPU|HIP|MPS|HPU|PrivateUse1)?(?P<dtype>[A-Za-z0-9]+?)(?:Type|Tensor)\]?$")
 
 #: The significant width of each dtype in bits, used to say which of two is the wider one.
 BITS: dict[str, int] = {
@@ -175,7 +178,7 @@ def parse_tensor_type(text: str) -> tuple[str, str] | None:
     # MPS spells its own types "MPSFloatType"; torch.FloatTensor without a device is the CPU's.
     dtype = _CANONICAL[match["dtype"].lower()]
     device = (match["device"] or "cpu").lower().replace("sparse", "").strip(".") or "cpu"
-    return ("cuda" if device == "hip" else device), dtype
+    return _DEVICES.get(device, device), dtype
 
 
 def parse_device(text: str) -> str | None:
