@@ -28,6 +28,41 @@ def test_the_library_in_whose_code_it_fails_is_named() -> None:
     assert upgrades(library) == ["pip install --upgrade timm"]
 
 
+def test_a_command_never_holds_the_place_of_a_name() -> None:
+    """A fix whose title does without the library's name is shown without its command where no library is to blame."""
+    refusal = "RuntimeError: torch._scaled_grouped_mm is only supported on CUDA devices with compute capability = 9.0\n"
+    first = diagnose(f"RTX 5090\n{refusal}", environment="report").first
+    assert first is not None
+    assert [(fix.command, fix.code) for fix in first.fixes if fix.kind == "upgrade"] == [(None, None)]
+    frames = 'Traceback (most recent call last):\n  File "/x/site-packages/timm/models/some_model.py", line 7, in forward\n    x = f(x)\n'
+    named = diagnose(f"RTX 5090\n{frames}{refusal}", environment="report").first
+    assert named is not None
+    assert "pip install --upgrade timm" in [fix.command for fix in named.fixes]
+
+
+def test_the_page_of_an_entry_says_the_library_where_none_is_known() -> None:
+    """The place of the name is for reports alone."""
+    from troubleshoot.knowledge import current_kb
+    from troubleshoot.render.entry import entry_document
+
+    base = current_kb()
+    for language, shown in (("en", "the library"), ("zh", "该库")):
+        page = repr(entry_document(base.entry("torch/linear-dtype"), language))
+        assert "{library}" not in page
+        assert shown in page
+
+
+def test_the_fixes_of_an_issue_alone_name_no_library() -> None:
+    """As `troubleshoot fix --issue` lists them."""
+    from troubleshoot.editing.entries import fixes_of_issue
+    from troubleshoot.knowledge import current_kb
+
+    base = current_kb()
+    listed = fixes_of_issue(base.entry("torch/linear-dtype"), None, base)
+    assert listed
+    assert "{library}" not in repr(listed)
+
+
 def test_no_library_is_blamed_for_the_users_own_code() -> None:
     """The user's own module called torch."""
     assert upgrades('  File "/home/me/project/model.py", line 7, in forward\n    x = self.proj(x)\n') == []

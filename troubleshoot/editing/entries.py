@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from troubleshoot.fixes import actions
+from troubleshoot.fixes.library import nameless
 from troubleshoot.fixes.select import fixes_of
 from troubleshoot.knowledge import KnowledgeBase
 from troubleshoot.knowledge.schema import Entry
@@ -14,7 +15,7 @@ def fixes_of_issue(entry: Entry, cause: str | None, base: KnowledgeBase) -> tupl
     causes = [cause] if cause else [entry.cause] if entry.cause else [one.cause for one in entry.causes]
     found: dict[str, FixAdvice] = {}
     for one in causes:
-        for fix in fixes_of(entry, one, base):
+        for fix in map(nameless, fixes_of(entry, one, base)):
             found.setdefault(
                 fix.id,
                 FixAdvice(

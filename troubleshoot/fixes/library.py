@@ -1,4 +1,6 @@
-"""General advice about the library in which it failed: its name is put into the fix, or the fix is left out where none is to blame.
+"""General advice about the library in which it failed: its name is put into the fix.
+
+Where no library is to blame, a fix whose title needs the name is left out; one whose title does without it is shown without a command.
 
 The library is the distribution, or the plug-in of ComfyUI or a web UI, that holds the deepest frame above torch. Where the user's own code
 called torch, a newer release of a library changes nothing.
@@ -8,6 +10,7 @@ from __future__ import annotations
 
 import msgspec
 
+from troubleshoot.evidence import FailureFacts
 from troubleshoot.knowledge.schema import Fix
 from troubleshoot.matching.conditions import Context
 
@@ -22,23 +25,50 @@ _DISTRIBUTIONS = {"open_clip": "open_clip_torch"}
 _MOST_NAMED = 500
 
 
+def without_name(text: str, language: str = "en") -> str:
+    """Return a text of a fix as it reads where no report tells which library it is."""
+    return text.replace(PLACEHOLDER, "该库" if language == "zh" else "the library")
+
+
+def code_without_name(text: str) -> str:
+    """Return a command or a line of code likewise: with LIBRARY in place of the name."""
+    return text.replace(PLACEHOLDER, "LIBRARY")
+
+
+def nameless(fix: Fix) -> Fix:
+    """Return a fix that has the place of a name as advice without a command; other fixes as they are."""
+    if PLACEHOLDER not in fix.title and PLACEHOLDER not in fix.action.values():
+        return fix
+    title = without_name(fix.title)
+    return msgspec.structs.replace(fix, title=title, action={"advice": title})
+
+
 def name_library(fix: Fix, context: Context) -> Fix | None:
-    """Return the fix with the library's name in its placeholders; None where it has placeholders and no library is to blame."""
-    if PLACEHOLDER not in fix.title:
+    """Return the fix with the library's name in its placeholders; None where its title has one and no library is to blame."""
+    titled = PLACEHOLDER in fix.title
+    if not titled and PLACEHOLDER not in fix.action.values():
         return fix
     failure = context.failure
     if failure is None or (failure.called_by is None and failure.plugin is None):
-        return None
+        if titled:
+            return None
+        owner = ""
+    else:
+        owner = failure.called_by or str(failure.plugin)
     # A server sees many reports about few libraries.
     named: dict[tuple[int, str], tuple[Fix, Fix]] = context.programs.named
-    owner = failure.called_by or str(failure.plugin)
     known = named.get((id(fix), owner))
     if known is None or known[0] is not fix:
         if len(named) >= _MOST_NAMED:
             named.clear()
-        new = _of_plugin(fix, owner) if failure.called_by is None else _named(fix, _DISTRIBUTIONS.get(owner, owner.replace("_", "-")))
-        known = named[(id(fix), owner)] = (fix, new)
+        known = named[(id(fix), owner)] = (fix, _of_owner(fix, owner, failure))
     return known[1]
+
+
+def _of_owner(fix: Fix, owner: str, failure: FailureFacts | None) -> Fix:
+    if not owner or failure is None:
+        return nameless(fix)
+    return _of_plugin(fix, owner) if failure.called_by is None else _named(fix, _DISTRIBUTIONS.get(owner, owner.replace("_", "-")))
 
 
 def _of_plugin(fix: Fix, folder: str) -> Fix:

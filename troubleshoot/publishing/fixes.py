@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from troubleshoot.fixes import actions
-from troubleshoot.fixes.library import PLACEHOLDER
+from troubleshoot.fixes.library import code_without_name, without_name
 from troubleshoot.publishing.markup import chip, escape, fence, points, prose
 from troubleshoot.render.entry import condition_text
 
@@ -32,26 +32,21 @@ def fix_section(
     the order.
     """
     say = catalogue.say
-    title = _named(translation.title if translation else fix.title, say.language)
+    title = without_name(translation.title if translation else fix.title, say.language)
     lead = f"{number}. " if number is not None else ""
     tone, tag = ("bad", say("expected-fails")) if fix.expected == "fails" else (_TONES[fix.applicability], say(fix.applicability))
     parts = [f"### {lead}{prose(title)} {{ #{fix.id} }}", f"{chip(fix.kind)} {chip(tag, tone)}"]
     command, written = actions.command(fix.action), actions.code(fix.action)
     if command is not None:
-        parts.append(fence(command.replace(PLACEHOLDER, "LIBRARY"), "sh"))
+        parts.append(fence(code_without_name(command), "sh"))
     elif written is not None:
-        parts.append(fence(written.replace(PLACEHOLDER, "LIBRARY"), "text" if "setting" in fix.action else "python"))
+        parts.append(fence(code_without_name(written), "text" if "setting" in fix.action else "python"))
     else:
         advice = (translation.advice if translation else None) or str(fix.action.get("advice", ""))
-        parts.append(prose(_named(advice, say.language)))
-    parts.append(prose(_named((translation.reason if translation else None) or fix.reason, say.language)))
+        parts.append(prose(without_name(advice, say.language)))
+    parts.append(prose(without_name((translation.reason if translation else None) or fix.reason, say.language)))
     parts.append(points(_particulars(fix, catalogue, page, None if runs is None else list(runs))))
     return "\n\n".join(part for part in parts if part)
-
-
-def _named(text: str, language: str) -> str:
-    """General advice has a place for the library's name, which only a report tells."""
-    return text.replace(PLACEHOLDER, "该库" if language == "zh" else "the library")
 
 
 def _particulars(fix: Fix, catalogue: Catalogue, page: str, runs: list[Mapping[str, Any]] | None) -> Iterator[str]:

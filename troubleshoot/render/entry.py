@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from troubleshoot.fixes import actions
+from troubleshoot.fixes.library import code_without_name, without_name
 from troubleshoot.render.document import Block, Code, Document, Point, Prose, Section, Step
 from troubleshoot.render.words import Words
 
@@ -130,23 +131,24 @@ def _related(entry: Entry, special_cases: tuple[str, ...], words: Words) -> tupl
 def _fix(mark: str, fix: Fix, words: Words, translation: FixTranslation | None) -> Step:
     body: list[Block] = [*action_blocks(fix.action, (translation.advice if translation else None))]
     reason = (translation.reason if translation else None) or fix.reason
-    body.append(Prose(words.flow(reason)))
+    body.append(Prose(words.flow(without_name(reason, words.language))))
     body += [Prose(words("when", text=condition_text(condition, words)), "dim") for condition in fix.when]
     body += [Prose(words("unless", text=condition_text(condition, words)), "dim") for condition in fix.unless]
     if fix.causes:
         body.append(Prose(words.list([f"`{cause}`" for cause in fix.causes]), "dim", lead=words("cause")))
     tag, tone = (words("expected-fails"), "bad") if fix.expected == "fails" else (words(fix.applicability), _TAG_TONES[fix.applicability])
-    return Step(mark, translation.title if translation else fix.title, f"{fix.kind}, {tag}", tone, tuple(body))
+    title = without_name(translation.title if translation else fix.title, words.language)
+    return Step(mark, title, f"{fix.kind}, {tag}", tone, tuple(body))
 
 
 def action_blocks(action: dict[str, Any], advice: str | None = None) -> tuple[Block, ...]:
     """Return what an action of a fix looks like where no environment is known: the command, the Python line, the setting."""
     command = actions.command(action)
     if command is not None:
-        return (Code(command, "sh"),)
+        return (Code(code_without_name(command), "sh"),)
     written = actions.code(action)
     if written is not None:
-        return (Code(written, "" if "setting" in action else "python"),)
+        return (Code(code_without_name(written), "" if "setting" in action else "python"),)
     text = advice or action.get("advice")
     return (Prose(" ".join(str(text).split())),) if text else ()
 
