@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
-from troubleshoot.curation.checked import Checked, phrases_of
+from troubleshoot.curation.checked import Checked, conditions_of_fixes, phrases_of
 from troubleshoot.dtypes import parse_device, parse_dtype
 from troubleshoot.environment import gpus
 from troubleshoot.environment.names import normalise_name
@@ -91,11 +91,13 @@ def check_possible(checked: Checked) -> Iterator[KnowledgeProblem]:
         by_template = fact is not None and fact.partition(".")[0] in _CAUGHT and fact not in _STATED and condition.ask is None
         if entry is not None and by_template and fact not in caught[entry.id]:
             yield KnowledgeProblem(place, 1, "conditions", f"can never hold: no hole or role of the templates gives {fact}")
+    weighed = [(checked.place(entry.id), one) for entry in checked.entries for one in _weighed(entry)]
+    weighed += [(checked.causes_place, one) for cause in checked.base.causes.causes.values() for one in conditions_of_fixes(cause.fixes)]
+    for place, condition in weighed:
+        if _never_true(condition):
+            text = "can never hold: `none` of a text is false or unknown, never true, for what is not said may still be so"
+            yield KnowledgeProblem(place, 1, "conditions", text)
     for entry in checked.entries:
-        for condition in _weighed(entry):
-            if _never_true(condition):
-                text = "can never hold: `none` of a text is false or unknown, never true, for what is not said may still be so"
-                yield KnowledgeProblem(checked.place(entry.id), 1, "conditions", text)
         for condition in entry.evidence.refuting:
             if condition in entry.evidence.required:
                 text = f"{_told(condition)} is required and refuting: the entry never answers"
@@ -108,8 +110,7 @@ def _weighed(entry: Entry) -> Iterator[Condition]:
     yield from entry.evidence.refuting
     for cause in entry.causes:
         yield from cause.likelier
-    for fix in entry.fixes:
-        yield from (*fix.when, *fix.unless, *fix.later)
+    yield from conditions_of_fixes(entry.fixes)
 
 
 def _never_true(condition: Condition) -> bool:

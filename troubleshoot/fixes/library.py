@@ -49,26 +49,25 @@ def name_library(fix: Fix, context: Context) -> Fix | None:
     if not titled and PLACEHOLDER not in fix.action.values():
         return fix
     failure = context.failure
-    if failure is None or (failure.called_by is None and failure.plugin is None):
-        if titled:
-            return None
-        owner = ""
-    else:
-        owner = failure.called_by or str(failure.plugin)
+    owner = (failure.called_by or failure.plugin) if failure is not None else None
+    if owner is None and titled:
+        return None
     # A server sees many reports about few libraries.
-    named: dict[tuple[int, str], tuple[Fix, Fix]] = context.programs.named
+    named: dict[tuple[int, str | None], tuple[Fix, Fix]] = context.programs.named
     known = named.get((id(fix), owner))
     if known is None or known[0] is not fix:
         if len(named) >= _MOST_NAMED:
             named.clear()
-        known = named[(id(fix), owner)] = (fix, _of_owner(fix, owner, failure))
+        known = named[(id(fix), owner)] = (fix, _of_owner(fix, failure))
     return known[1]
 
 
-def _of_owner(fix: Fix, owner: str, failure: FailureFacts | None) -> Fix:
-    if not owner or failure is None:
-        return nameless(fix)
-    return _of_plugin(fix, owner) if failure.called_by is None else _named(fix, _DISTRIBUTIONS.get(owner, owner.replace("_", "-")))
+def _of_owner(fix: Fix, failure: FailureFacts | None) -> Fix:
+    if failure is not None and failure.called_by is not None:
+        return _named(fix, _DISTRIBUTIONS.get(failure.called_by, failure.called_by.replace("_", "-")))
+    if failure is not None and failure.plugin is not None:
+        return _of_plugin(fix, failure.plugin)
+    return nameless(fix)
 
 
 def _of_plugin(fix: Fix, folder: str) -> Fix:
