@@ -12,6 +12,8 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
+from troubleshoot.patterns import anchored, searched
+
 #: canonical dtype -> spellings, compared without case after :func:`_bare` removed namespaces.
 _SPELLINGS: dict[str, tuple[str, ...]] = {
     "float64": ("double", "fp64", "f64", "float64"),
@@ -70,10 +72,10 @@ _DEVICES: dict[str, str] = {
     "musa": "musa",
 }
 
-_TENSOR_TYPE = re.compile(
+_TENSOR_TYPE = anchored(
     r"^(?:torch\.)?(?:(?P<device>cuda|xpu|npu|mps|hip|sparse|cuda\.sparse|mlu|hpu|privateuseone)\.)?(?P<dtype>[A-Za-z0-9]+)Tensor$"
 )
-_LEGACY_TYPE = re.compile(r"^(?:Variable\[)?(?P<device>CPU|CUDA|XPU|HIP|MPS|HPU|PrivateUse1)?(?P<dtype>[A-Za-z0-9]+?)(?:Type|Tensor)\]?$")
+_LEGACY_TYPE = anchored(r"^(?:Variable\[)?(?P<device>CPU|CUDA|XPU|HIP|MPS|HPU|PrivateUse1)?(?P<dtype>[A-Za-z0-9]+?)(?:Type|Tensor)\]?$")
 
 #: The significant width of each dtype in bits, used to say which of two is the wider one.
 BITS: dict[str, int] = {
@@ -181,6 +183,10 @@ def parse_tensor_type(text: str) -> tuple[str, str] | None:
     return _DEVICES.get(device, device), dtype
 
 
+_BEHIND_NAME = searched(r"[\s:]")
+_INDEX = searched(r":\s*+(\d{1,9})\s*$")
+
+
 def parse_device(text: str) -> str | None:
     """Return the device type (``cuda``, ``cpu``, ``mps``, ``xpu``, ``npu``, ...) that ``text`` names, or None.
 
@@ -189,13 +195,13 @@ def parse_device(text: str) -> str | None:
     >>> parse_device("cuda:1"), parse_device("CPU"), parse_device("mps:0"), parse_device("gpu 0")
     ('cuda', 'cpu', 'mps', 'cuda')
     """
-    head = re.split(r"[\s:]", text.strip().strip("'\"`").lower(), maxsplit=1)[0]
+    head = _BEHIND_NAME.split(text.strip().strip("'\"`").lower(), maxsplit=1)[0]
     return _DEVICES.get(head)
 
 
 def device_index(text: str) -> int | None:
     """Return the index in ``cuda:1``, or None where the text has none."""
-    match = re.search(r":\s*(\d+)\s*$", text.strip().strip("'\"`"))
+    match = _INDEX.search(text.strip().strip("'\"`"))
     return int(match[1]) if match else None
 
 

@@ -6,7 +6,6 @@ A fact that nobody stated is unknown, never false. Facts that belong to one fail
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
@@ -15,6 +14,7 @@ import msgspec
 from troubleshoot.environment.model import Accelerator, Environment, Package
 from troubleshoot.environment.names import distribution_of
 from troubleshoot.lazy import lazy_attribute
+from troubleshoot.patterns import searched
 from troubleshoot.report.model import Failure, Frame, Report
 from troubleshoot.report.places import locate
 
@@ -38,7 +38,7 @@ def is_among(name: str, facts: frozenset[str]) -> bool:
 _SUPPORT = {"float16": "float16", "bfloat16": "bfloat16", "float8": "float8_e4m3fn", "float4": "float4_e2m1fn_x2"}
 
 #: ``F.layer_norm(``, ``torch.baddbmm(``, ``torch.nn.functional.linear(`` in the code of a frame
-_CALL = re.compile(r"\b(?:F|torch|nn\.functional|torch\.nn\.functional|torch\._C\._nn|_VF)\.([a-z][a-z0-9_]+)\(")
+_CALL = searched(r"\b(?:F|torch|nn\.functional|torch\.nn\.functional|torch\._C\._nn|_VF)\.([a-z][a-z0-9_]+)\(")
 
 #: torch/nn/modules/FILE.py -> operation
 _MODULE_OPS = {"linear": "linear", "conv": "conv", "normalization": "norm", "batchnorm": "batch_norm", "sparse": "embedding", "rnn": "rnn"}
@@ -338,10 +338,10 @@ def environment_of(report: Report) -> Environment:
 
 
 #: Messages name GPUs that would do: "only supported on A100+", "such as the H100", "MI300 or newer". These are not the user's.
-_BEFORE_EXAMPLE = re.compile(
+_BEFORE_EXAMPLE = searched(
     r"(?:such as|e\.g\.?|for example|like|requires?|required|supported on|only on|at least|minimum|needs?)\s+(?:an?\s+|the\s+)?$"
 )
-_AFTER_EXAMPLE = re.compile(r"^\s*(?:\+|/|or (?:newer|later|higher|above|better)|and (?:newer|later|above)|series and)")
+_AFTER_EXAMPLE = searched(r"^\s*(?:\+|/|or (?:newer|later|higher|above|better)|and (?:newer|later|above)|series and)")
 
 
 def _only_an_example(name: str, text: str) -> bool:

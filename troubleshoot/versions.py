@@ -70,8 +70,14 @@ def _span_text(first: str | None, last: str | None) -> str:
     return first if first == last else f"{first} to {last}"
 
 
+#: Characters of the longest text that is a version. Python refuses to read numbers of thousands of digits.
+_LONGEST = 128
+
+
 def parse_version(text: str) -> Version | None:
     """Return the PEP 440 version in ``text``, or None where it is none."""
+    if len(text) > _LONGEST:
+        return None
     try:
         return Version(text.strip().lstrip("vV="))
     except InvalidVersion:

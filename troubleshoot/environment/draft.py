@@ -7,6 +7,9 @@ from dataclasses import dataclass, field, replace
 from troubleshoot.environment.model import Accelerator, Environment, Package
 from troubleshoot.environment.names import normalise_name
 
+_MOST_ACCELERATORS = 64
+_MOST_WARNINGS = 64
+
 
 @dataclass
 class Draft:
@@ -29,6 +32,8 @@ class Draft:
         if known is None or (known.version in ("", None) and version):
             self.packages[name] = Package(name, version, self.source, line)
         elif version and known.version and not same_version(known.version, version):
+            if len(self.warnings) >= _MOST_WARNINGS:
+                return
             where = f" (line {line})" if line is not None else ""
             self.warnings.append(f"{name} is said to be {known.version} and {version}{where}; {known.version} is used")
         elif version and known.version and len(version) > len(known.version):
@@ -41,7 +46,13 @@ class Draft:
             if (known.name, known.memory) == (new.name, new.memory):
                 self.accelerators[index] = replace(known, count=known.count + new.count)
                 return
-        self.accelerators.append(new)
+        if not self.full:
+            self.accelerators.append(new)
+
+    @property
+    def full(self) -> bool:
+        """Whether there are more different devices than a report tells of: what follows is no list of devices."""
+        return len(self.accelerators) >= _MOST_ACCELERATORS
 
     def detail(self, name: str, value: str | None) -> None:
         """Record a further fact, unless it is known already."""
@@ -73,6 +84,7 @@ def same_version(one: str, other: str) -> bool:
 
 
 def _trimmed(version: str) -> str:
-    while version.endswith(".0"):
-        version = version[:-2]
-    return version
+    end = len(version)
+    while version.endswith(".0", 0, end):
+        end -= 2
+    return version[:end]

@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from troubleshoot.environment.draft import Draft
 from troubleshoot.environment.names import normalise_name
+from troubleshoot.patterns import anchored, searched
 
 _NONE = frozenset({"", "n/a", "na", "none", "could not collect", "no cuda", "not found", "not installed", "unknown", "<fill in>", "no"})
 
@@ -15,14 +16,15 @@ _NONE = frozenset({"", "n/a", "na", "none", "could not collect", "no cuda", "not
 @lru_cache(maxsize=1)
 def _patterns() -> dict[str, re.Pattern[str]]:
     return {
-        "version field": re.compile(
-            r"^[\s>*-]*[`*]*(?:🤗\s*)?([A-Za-z][\w.-]*)[`*]*\s+version\s*(\([^)]*\))?"  # - `transformers` version / PyTorch version (GPU?)
-            r"\s*:\s*[`*]*([^\s`*(]+)[`*]*\s*(?:\(([^)]*)\))?"  # : 2.6.0+cu124 (True)
+        "version field": anchored(
+            # - `transformers` version / PyTorch version (GPU?)
+            r"[\s>*-]*+[`*]*+(?:🤗\s*+)?([A-Za-z][\w.-]*+)[`*]*+\s++version\s*+(\([^)]*+\))?"
+            r"\s*+:\s*+[`*]*+([^\s`*(]++)[`*]*+\s*+(?:\(([^)]*+)\))?"  # : 2.6.0+cu124 (True)
         ),
-        "library": re.compile(r"^\s*(?:\[(pip\d?|conda)\]|pip)\s+(\S+?)(?:==|\s+)(\S+)(?:\s+(\S+))?"),
-        "gpu": re.compile(r"^\s*(?:GPU models and configuration\s*:\s*)?GPU\s+(\d+)\s*:\s*(.+?)\s*(?:\(UUID:.*)?$"),
-        "python": re.compile(r"\b(\d\.\d+(?:\.\d+)?\w*)"),
-        "version": re.compile(r"^v?(\d[\w.!+-]*)"),
+        "library": anchored(r"\s*+(?:\[(pip\d?|conda)\]|pip)\s++(\S+?)(?:==|\s++)(\S++)(?:\s++(\S++))?"),
+        "gpu": anchored(r"\s*+(?:GPU models and configuration\s*+:\s*+)?GPU\s++(\d++)\s*+:\s*+(\S.*)$"),
+        "python": searched(r"\b(\d\.\d++(?:\.\d++)?\w*+)"),
+        "version": anchored(r"v?(\d[\w.!+-]*+)"),
     }  # fmt: skip
 
 
@@ -82,7 +84,7 @@ def platform_facts(draft: Draft, value: str) -> None:
     if draft.os in (None, "linux"):
         draft.os = operating_system(value) or draft.os
     if draft.os == "macos":
-        found = re.search(r"(?i)mac\s?os[- x]*(\d+(?:\.\d+)*)", value)
+        found = searched(r"mac\s?os[- x]*+(\d++(?:\.\d++)*+)", re.IGNORECASE).search(value)
         draft.detail("os.version", found[1] if found else None)
     for machine in ("x86_64", "AMD64", "aarch64", "arm64"):
         if machine in value:
@@ -93,7 +95,7 @@ def platform_facts(draft: Draft, value: str) -> None:
 def built_for(draft: Draft, version: str) -> None:
     """Note what the local part of torch's version says of its build: ``2.6.0+cu124``, ``+rocm6.2``, ``+cpu``, ``+xpu``."""
     local = version.partition("+")[2].lower()
-    cuda = re.match(r"^cu(\d{2,3})", local)
+    cuda = anchored(r"cu(\d{2,3})").match(local)
     if cuda:
         draft.detail("torch.cuda", f"{cuda[1][:-1]}.{cuda[1][-1]}")
     elif local.startswith("rocm"):
@@ -128,10 +130,10 @@ def _collect_env(draft: Draft, lines: Sequence[str], numbers: Sequence[int]) -> 
         if library:
             _library(draft, library, numbers[index])
         elif gpu:
-            _device(draft, gpu[2], numbers[index])
+            _device(draft, gpu[2].partition("(UUID:")[0], numbers[index])
             gpus += 1
         elif "_XpuDeviceProperties(" in line:
-            found = re.search(r"name='([^']+)'", line)
+            found = searched(r"name='([^']++)'").search(line)
             if found:
                 _device(draft, found[1], numbers[index], "xpu")
         elif not colon:
@@ -153,7 +155,7 @@ def _collect_env(draft: Draft, lines: Sequence[str], numbers: Sequence[int]) -> 
         elif key == "os":
             draft.os = operating_system(value) or draft.os
             if draft.os == "macos":
-                found = re.search(r"(\d+(?:\.\d+)*)", value)
+                found = searched(r"(\d++(?:\.\d++)*+)").search(value)
                 draft.detail("os.version", found[1] if found else None)
         elif key == "python version":
             found = patterns["python"].search(value)
@@ -184,7 +186,7 @@ def _collect_env(draft: Draft, lines: Sequence[str], numbers: Sequence[int]) -> 
 def _first_version(value: str | None) -> str | None:
     if value is None:
         return None
-    found = re.search(r"\d+(?:\.\d+)+|\d{4,}", value)
+    found = searched(r"(?<!\d)\d++(?:\.\d++)++|\d{4,}+").search(value)
     return found[0] if found else value
 
 
@@ -205,6 +207,8 @@ def _library(draft: Draft, match: re.Match[str], line: int) -> None:
 def _device(draft: Draft, name: str, line: int, kind: str | None = None) -> None:
     from troubleshoot.environment.hardware import accelerator_named
 
+    if draft.full or not name.strip():
+        return
     if kind is None:
         kind = "rocm" if "gfx" in name or "torch.rocm" in draft.details else "cuda"
     draft.accelerator(accelerator_named(name.strip(), draft.source, kind=kind, line=line))
@@ -255,7 +259,7 @@ def _version_field(draft: Draft, match: re.Match[str], line: str, number: int) -
     if rest.startswith(("not installed", "not found")):
         draft.package(name, None, number)
         return
-    if not re.match(r"v?\d", value):
+    if not anchored(r"v?\d").match(value):
         return
     draft.package(name, value.rstrip(",;"), number)
     if name == "torch":
@@ -275,7 +279,7 @@ def _gpu_field(draft: Draft, key: str, value: str, number: int) -> None:
 
     kind = {"npu type": "npu", "xpu type": "xpu", "hpu type": "hpu"}.get(key, "cuda")
     memory = None
-    sized = re.match(r"^(.*?),\s*(\d+)\s*MiB$", value)
+    sized = anchored(r"(.*?),\s*+(\d{1,9})\s*+MiB$").match(value)
     if sized:
         value, memory = sized[1], round(int(sized[2]) / 1024, 1)
     if value.lower() in ("cuda", "mps", "xpu", "npu", "tpu", "true", "false"):

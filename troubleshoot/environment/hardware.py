@@ -13,6 +13,7 @@ from itertools import pairwise
 from troubleshoot.environment import gpus
 from troubleshoot.environment.model import Accelerator
 from troubleshoot.errors import InputError
+from troubleshoot.patterns import anchored, searched
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,7 @@ def _entries() -> dict[str, Gpu]:
 
 def _key(gpu: Gpu) -> str:
     # Form factors are dropped by normalise(); the few cards that differ by them are found by _variant().
-    return ("apple" if gpu.kind == "mps" else "") + re.sub(r"[^a-z0-9]+", "", gpu.name.lower())
+    return ("apple" if gpu.kind == "mps" else "") + searched(r"[^a-z0-9]+").sub("", gpu.name.lower())
 
 
 @lru_cache(maxsize=1)
@@ -130,7 +131,7 @@ def _spellings() -> dict[str, str]:
     for key, gpu in known.items():
         spellings.setdefault(normalise(gpu.name), key)
         spellings[key] = key
-        stem = re.sub(r"^(?:rtx|gtx|gt|quadro|rx|pro|jetson|ascend|arc|gtxtitan|cmp)+", "", normalise(gpu.name))
+        stem = searched(r"^(?:rtx|gtx|gt|quadro|rx|pro|jetson|ascend|arc|gtxtitan|cmp)+").sub("", normalise(gpu.name))
         if len(stem) >= 3:
             bare.setdefault(stem, []).append(key)
         if "super" in key:
@@ -152,13 +153,13 @@ def _spellings() -> dict[str, str]:
 
 def split_count(text: str) -> tuple[int, str]:
     """Return (how many, the rest): ``8x A100`` is (8, "A100"), ``4090 x2`` (2, "4090")."""
-    text = text.strip()
+    text = " ".join(text.split())
     if text[:1].isdecimal():
-        match = re.match(r"^(\d{1,3})\s*[x×*]\s*(?=[A-Za-z0-9])(.+)$", text) or re.match(r"^(\d{1,2})\s+(?=[A-Za-z])(.+)$", text)
+        match = anchored(r"(\d{1,3}) ?[x×*] ?(?=[A-Za-z0-9])(.+)$").match(text) or anchored(r"(\d{1,2}) (?=[A-Za-z])(.+)$").match(text)
         if match and int(match[1]) > 0:
             return int(match[1]), match[2]
     if text[-1:].isdecimal() and any(one in text for one in "x×*"):
-        match = re.match(r"^(.*\S)(?:\s+[x×*]\s*|\s*[×*]\s*)(\d{1,3})$", text)
+        match = anchored(r"(.*\S)(?: [x×*] ?| ?[×*] ?)(\d{1,3})$").match(text)
         if match and int(match[2]) > 0:
             return int(match[2]), match[1]
     return 1, text
@@ -278,12 +279,11 @@ def gpus_starting(prefix: str, memory: float | None = None) -> tuple[Gpu, ...]:
 
 def capability_from_text(text: str) -> tuple[int, int] | None:
     """Return the compute capability in ``sm_86``, ``compute capability 8.6`` or ``8.6``, or None."""
-    match = re.match(
-        r"^\s*(?:sm|compute|cc|capability|compute capability)?[\s_:=]*\(?(\d{1,2})\s*[.,]\s*(\d)\)?\s*$"
-        r"|^\s*(?:sm|compute)[\s_-]?(\d{1,2})(\d)[af]?\s*$",
-        text,
+    match = anchored(
+        r"(?:sm|compute|cc|capability|compute capability)?[ _:=]*+\(?(\d{1,2}) ?[.,] ?(\d)\)?$"
+        r"|(?:sm|compute)[ _-]?(\d{1,2})(\d)[af]?$",
         re.IGNORECASE,
-    )
+    ).match(" ".join(text.split()))
     if not match:
         return None
     major, minor = (match[1], match[2]) if match[1] else (match[3], match[4])
@@ -315,10 +315,10 @@ def accelerator_named(
     name: str, source: str, *, kind: str = "cuda", memory: float | None = None, count: int = 1, line: int | None = None
 ) -> Accelerator:
     """Return the accelerator that a tool reports by ``name``; one that the table does not hold keeps its name alone."""
-    target = re.search(r"\s*\((gfx[0-9a-f]{3,4})[^)]*\)", name)
+    target = searched(r"\((gfx[0-9a-f]{3,4})[^)]*+\)").search(name)
     if target:
         # collect_env of a ROCm build: AMD Instinct MI250X/MI250 (gfx90a:sramecc+:xnack-).
-        bare = name.replace(target[0], "").strip()
+        bare = " ".join(name.replace(target[0], "").split())
         known = find_gpu(bare, memory)
         size = memory if memory is not None else (known.memory if known else None)
         return Accelerator(bare, "rocm", source, architecture=gpus.GFX.get(target[1]), memory=size, count=count, line=line)
@@ -353,14 +353,14 @@ def accelerator_from_text(text: str, source: str = "answer") -> Accelerator | No
     Raises :class:`~troubleshoot.errors.InputError` with the names spelled most alike where it names nothing known.
     """
     count, rest = split_count(text)
-    bare = re.sub(r"[^a-z0-9]+", "", rest.lower())
+    bare = searched(r"[^a-z0-9]+").sub("", rest.lower())
     if bare in _NOTHING:
         return None
     capability = capability_from_text(rest)
     if capability is not None:
         name = f"sm_{capability[0]}{capability[1]}"
         return Accelerator(name, "cuda", source, capability=capability, architecture=architecture_of(capability), count=count)
-    gfx = re.match(r"^gfx[0-9a-f]{3,4}", rest.strip().lower())
+    gfx = anchored(r"gfx[0-9a-f]{3,4}").match(rest.strip().lower())
     if gfx:
         return Accelerator(gfx[0], "rocm", source, architecture=gpus.GFX.get(gfx[0]), count=count)
     if bare.removesuffix("lovelace") in _ARCHITECTURES:

@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from troubleshoot.environment.draft import Draft
 from troubleshoot.environment.names import CONDA_NAMES, looks_complete, normalise_name
+from troubleshoot.patterns import anchored, searched
 
 _NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
 _VERSION = r"v?\d[0-9A-Za-z.!+_-]*"
@@ -17,23 +18,19 @@ _VERSION = r"v?\d[0-9A-Za-z.!+_-]*"
 def _patterns() -> dict[str, re.Pattern[str]]:
     """Compiled when the first listing is met: most reports hold none."""
     return {
-        "pin": re.compile(rf"^({_NAME})(?:\[[^\]]*\])?===?({_VERSION})(?:\s*;.*|\s+#.*|\s+--hash.*|\s*\\)?$"),
-        "direct": re.compile(rf"^({_NAME})(?:\[[^\]]*\])? ?@ ?(\S+)"),
-        "editable": re.compile(r"^(?:-e|--editable)[ =](\S+)"),
-        "egg": re.compile(r"[#&]egg=([A-Za-z0-9._-]+)"),
-        "comment": re.compile(rf"^# Editable .*\(({_NAME})==({_VERSION})\)"),
-        "wheel": re.compile(rf"/({_NAME})-(\d[0-9A-Za-z.!+_%]*)(?:-[^/]*\.whl|\.tar\.gz|\.zip)"),
-        "columns": re.compile(rf"^\s*({_NAME})\s+\(?({_VERSION})\)?(?:\s+\S.*)?\s*$"),
-        "conda": re.compile(rf"^\s*(_?{_NAME})\s+({_VERSION})(?:\s+(\S+))?(?:\s+(\S+))?\s*$"),
-        "conda pin": re.compile(rf"^\s*-\s+(?:[\w/.-]+::)?(_?{_NAME})={{1,2}}({_VERSION})(?:=(\S+))?\s*$"),
-        "command": re.compile(
-            r"^(?:.*[$%#>!]\s*|\s*)(?:(?:uv|sudo|\S*python[\d.]*(?: -m)?)\s+)*(?:pip3?|conda|mamba|micromamba)\s+(?:list|freeze|env export)"
-            r"\s*(?P<rest>.*)$"
-        ),
+        "pin": anchored(rf"({_NAME})(?:\[[^\]]*\])?===?({_VERSION})(?:\s*;.*|\s+#.*|\s+--hash.*|\s*\\)?$"),
+        "direct": anchored(rf"({_NAME})(?:\[[^\]]*\])? ?@ ?(\S+)"),
+        "editable": anchored(r"(?:-e|--editable)[ =](\S+)"),
+        "egg": searched(r"[#&]egg=([A-Za-z0-9._-]+)"),
+        "comment": anchored(rf"# Editable .*\(({_NAME})==({_VERSION})\)"),
+        "wheel": anchored(rf"({_NAME})-(\d[0-9A-Za-z.!+_%]*)(?:-[^/]*\.whl|\.tar\.gz|\.zip)"),
+        "columns": anchored(rf"\s*+({_NAME})\s++\(?({_VERSION})\)?(?:\s+\S.*)?\s*$"),
+        "conda": anchored(rf"\s*+(_?{_NAME})\s+({_VERSION})(?:\s+(\S+))?(?:\s+(\S+))?\s*$"),
+        "conda pin": anchored(rf"\s*+-\s++(?:[\w/.-]+::)?(_?{_NAME})={{1,2}}({_VERSION})(?:=(\S+))?\s*$"),
     }  # fmt: skip
 
 
-_RULE = re.compile(r"^\s*-{3,}(?:\s+-{3,})+\s*$")
+_RULE = anchored(r"\s*+-{3,}+(?:\s++-{3,}+)+\s*$")
 
 
 def parse_listings(draft: Draft, lines: Sequence[str], numbers: Sequence[int], text: str) -> None:
@@ -53,10 +50,28 @@ def parse_listings(draft: Draft, lines: Sequence[str], numbers: Sequence[int], t
 def _command_before(lines: Sequence[str], start: int) -> str | None:
     """What follows ``pip list`` or ``pip freeze`` on the command line above a listing, or None where there is no command."""
     for index in range(start - 1, max(-1, start - 4), -1):
-        match = _patterns()["command"].match(lines[index])
-        if match:
-            return match["rest"]
+        line = lines[index]
+        for match in searched(r"(?:pip3?|conda|mamba|micromamba)\s{1,8}(?:list|freeze|env export)").finditer(line):
+            if _begins_command(line[: match.start()]):
+                return line[match.end() :].lstrip()
     return None
+
+
+_PYTHON = anchored(r"\S*python[\d.]*")
+
+
+def _begins_command(before: str) -> bool:
+    """Tell whether what stands before ``pip`` or ``conda`` is a prompt and what runs them: ``(base) $ sudo python3 -m``."""
+    if before and not before[-1].isspace() and before[-1] not in _PROMPTS:
+        return False
+    words = before.split()
+    while words and (words[-1] in ("uv", "sudo", "-m") or (words[-1][-1] not in _PROMPTS and _PYTHON.fullmatch(words[-1]))):
+        words.pop()
+    return not words or words[-1][-1] in _PROMPTS
+
+
+#: The last character of a shell's prompt.
+_PROMPTS = "$%#>!"
 
 
 def _close(draft: Draft, found: dict[str, str | None], rest: str | None) -> None:
@@ -69,7 +84,7 @@ def _close(draft: Draft, found: dict[str, str | None], rest: str | None) -> None
 def _pip_columns(draft: Draft, lines: Sequence[str], numbers: Sequence[int]) -> None:
     columns = _patterns()["columns"]
     for index, line in enumerate(lines):
-        if not _RULE.match(line) or index == 0 or not re.match(r"^\s*Package\s+Version", lines[index - 1]):
+        if not _RULE.match(line) or index == 0 or not anchored(r"\s*+Package\s++Version").match(lines[index - 1]):
             continue
         found: dict[str, str | None] = {}
         for at in range(index + 1, len(lines)):
@@ -125,8 +140,10 @@ def _freeze_line(line: str, patterns: dict[str, re.Pattern[str]]) -> tuple[str, 
         egg = patterns["egg"].search(editable[1])
         return (egg[1], "") if egg else None
     direct = patterns["direct"].match(line)
-    if direct and re.match(r"^(?:file|https?|git\+|ssh|hg\+|svn\+)", direct[2]):
-        wheel = patterns["wheel"].search(direct[2])
+    if direct and anchored(r"(?:file|https?|git\+|ssh|hg\+|svn\+)").match(direct[2]):
+        file = direct[2].partition("#")[0].rpartition("/")[2]
+        # Other names have no release that could be read; the pattern would try each of their dashes.
+        wheel = patterns["wheel"].match(file) if file.endswith((".whl", ".tar.gz", ".zip")) else None
         version = wheel[2] if wheel and normalise_name(wheel[1]) == normalise_name(direct[1]) else ""
         return direct[1], version.replace("%2B", "+")
     return None
@@ -141,7 +158,7 @@ def _conda_name(draft: Draft, name: str, version: str, build: str | None) -> str
     elif name == "python" and draft.python is None:
         draft.python = version
     elif name in ("pytorch", "torch") and build:
-        cuda = re.search(r"cuda(\d+\.\d|\d{3,4})", build)
+        cuda = searched(r"cuda(\d++\.\d|\d{3,4})").search(build)
         if cuda:
             digits = cuda[1]
             draft.detail("torch.cuda", digits if "." in digits else f"{digits[:-1]}.{digits[-1]}")
@@ -162,7 +179,7 @@ def _conda_list(draft: Draft, lines: Sequence[str], numbers: Sequence[int]) -> N
     found: dict[str, str | None] = {}
     start = -1
     for index, line in enumerate(lines):
-        if re.match(r"^\s*#?\s*Name\s+Version\s+Build", line):
+        if anchored(r"\s*+#?\s*+Name\s++Version\s++Build").match(line):
             start = index
             continue
         if start < 0:
@@ -200,10 +217,10 @@ def _conda_export(draft: Draft, lines: Sequence[str], numbers: Sequence[int]) ->
 
 
 def _json_list(draft: Draft, lines: Sequence[str], numbers: Sequence[int]) -> None:
-    pair = re.compile(rf'"name":\s*"({_NAME})"[^{{}}]{{0,200}}?"version":\s*"({_VERSION})"')
+    pair = searched(rf'"name":\s*+"({_NAME})"[^{{}}]{{0,200}}?"version":\s*+"({_VERSION})"')
     text = "\n".join(lines)
     found: dict[str, str | None] = {}
-    if not re.search(r"\[\s*\{", text):
+    if not searched(r"\[\s*+\{").search(text):
         return
     at = 0
     counted = 0

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from troubleshoot.environment.draft import Draft
 from troubleshoot.environment.hardware import accelerator_named, find_gpu
 from troubleshoot.environment.model import Accelerator
+from troubleshoot.patterns import anchored, searched
 
 
 def parse_smi(draft: Draft, lines: Sequence[str], numbers: Sequence[int], text: str) -> None:
@@ -26,15 +26,19 @@ def parse_smi(draft: Draft, lines: Sequence[str], numbers: Sequence[int], text: 
         _rocm(draft, lines, numbers)
 
 
+#: Rows of a table of devices that are looked at, and fields of a row.
+_MOST_ROWS = 256
+_MOST_FIELDS = 16
+
 # "Off" and "On" are the persistence mode, the others the driver model of Windows.
-_ROW = re.compile(
-    r"^\s*\|?\s*(?P<index>\d+)\s+(?P<name>\S.*?)\s+(?:On|Off|WDDM|TCC|MCDM|N/A|Disabled|Enabled)\s*\|"
-    r"\s*(?P<bus>(?:[0-9A-Fa-f]{4,8}:)?[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.\d|N/A)"
+_ROW = anchored(
+    r"\s*+\|?\s*+(?P<index>\d{1,9})\s++(?P<name>\S++(?:\s\S++)*?)\s++(?:On|Off|WDDM|TCC|MCDM|N/A|Disabled|Enabled)\s*+\|"
+    r"\s*+(?P<bus>(?:[0-9A-Fa-f]{4,8}:)?[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.\d|N/A)"
 )
-_MEMORY = re.compile(r"(\d+|N/A)\s*(?:MiB|MB)?\s*/\s*(\d+)\s*(?:MiB|MB)")
+_MEMORY = searched(r"(?<!\d)(\d{1,9}|N/A)\s*+(?:MiB|MB)?\s*+/\s*+(\d{1,9})\s*+(?:MiB|MB)")
 # Driver 610 renamed both: "KMD Version: 610.43.02     CUDA UMD Version: 13.3".
-_HEADER = re.compile(r"(?:Driver|KMD) Version:\s*([\d.]+)")
-_CUDA = re.compile(r"CUDA (?:UMD )?Version:\s*([\d.]+)")
+_HEADER = searched(r"(?:Driver|KMD) Version:\s*+([\d.]++)")
+_CUDA = searched(r"CUDA (?:UMD )?Version:\s*+([\d.]++)")
 
 
 def _nvidia_table(draft: Draft, lines: Sequence[str], numbers: Sequence[int]) -> None:
@@ -48,7 +52,7 @@ def _nvidia_table(draft: Draft, lines: Sequence[str], numbers: Sequence[int]) ->
             if "has failed" not in line and "couldn't" not in line:
                 draft.closed_accelerators = True
             continue
-        row = _ROW.match(line)
+        row = _ROW.match(line) if "|" in line and not draft.full else None
         if not row:
             continue
         key = f"{row['index']} {row['bus']}"
@@ -65,7 +69,7 @@ def _nvidia_table(draft: Draft, lines: Sequence[str], numbers: Sequence[int]) ->
 
 
 def _nvidia_list(draft: Draft, lines: Sequence[str], numbers: Sequence[int]) -> None:
-    pattern = re.compile(r"^\s*GPU (\d+): (.+?) \(UUID: GPU-")
+    pattern = anchored(r"\s*+GPU (\d++): (.+?) \(UUID: GPU-")
     for index, line in enumerate(lines):
         match = pattern.match(line)
         if match:
@@ -90,7 +94,7 @@ def _nvidia_log(draft: Draft, lines: Sequence[str], numbers: Sequence[int]) -> N
         elif label in ("CUDA Version", "CUDA UMD Version"):
             draft.detail("driver.cuda", value)
         elif in_memory and label == "Total" and name:
-            size = re.match(r"(\d+) MiB", value)
+            size = anchored(r"(\d{1,9}) MiB").match(value)
             memory = round(int(size[1]) / 1024, 1) if size else None
             draft.accelerator(accelerator_named(name[0], draft.source, memory=memory, line=name[1]))
             draft.closed_accelerators = True
@@ -113,13 +117,21 @@ def _nvidia_csv(draft: Draft, lines: Sequence[str], numbers: Sequence[int]) -> N
     """``nvidia-smi --query-gpu=name,memory.total --format=csv``: the columns are taken for what they look like."""
     if draft.accelerators:
         return
+    looked = 0
     for index, line in enumerate(lines):
-        fields = [field.strip() for field in line.split(",")] if "MiB" in line and len(line) < 400 else []
-        named = next((field for field in fields if find_gpu(field) is not None and re.search(r"[A-Za-z]", field)), None)
-        sizes = [int(field.split()[0]) for field in fields if re.fullmatch(r"\d+ MiB", field)]
-        if named and sizes:
+        if looked >= _MOST_ROWS:
+            break
+        fields = [field.strip() for field in line.split(",", _MOST_FIELDS)] if "MiB" in line and len(line) < 400 else []
+        looked += bool(fields)
+        sizes = [int(field.split()[0]) for field in fields if anchored(r"\d{1,9} MiB").fullmatch(field)]
+        named = next((field for field in fields if _may_name(field) and find_gpu(field) is not None), None) if sizes else None
+        if named:
             draft.accelerator(accelerator_named(named, draft.source, memory=round(max(sizes) / 1024, 1), line=numbers[index]))
             draft.closed_accelerators = True
+
+
+def _may_name(field: str) -> bool:
+    return not field.isascii() or any(letter.isalpha() for letter in field)
 
 
 def _rocm(draft: Draft, lines: Sequence[str], numbers: Sequence[int]) -> None:
@@ -140,17 +152,17 @@ def _rocm(draft: Draft, lines: Sequence[str], numbers: Sequence[int]) -> None:
 
     cards: dict[str, dict[str, tuple[str, int]]] = {}
     for index, line in enumerate(lines):
-        card = re.match(r"^\s*GPU\[(\d+)\]\s*:\s*(Card [Ss]eries|Card [Mm]odel|GFX Version)\s*:\s*(.+?)\s*$", line)
+        card = anchored(r"\s*+GPU\[(\d++)\]\s*+:\s*+(Card [Ss]eries|Card [Mm]odel|GFX Version)\s*+:\s*+(\S.*)$").match(line)
         if card:
-            cards.setdefault(card[1], {})[card[2].lower()] = (card[3], numbers[index])
+            cards.setdefault(card[1], {})[card[2].lower()] = (card[3].rstrip(), numbers[index])
             continue
-        name = re.match(r"^\s*Name:\s+(gfx[0-9a-f]+)\s*$", line)
+        name = anchored(r"\s*+Name:\s++(gfx[0-9a-f]++)\s*$").match(line)
         if name:
             pending = (name[1], numbers[index])
             continue
-        called = re.match(r"^\s*Marketing Name:\s*(.*?)\s*$", line)
+        called = anchored(r"\s*+Marketing Name:\s*+(.*)$").match(line)
         if called and pending:
-            marketing = called[1] or None
+            marketing = called[1].rstrip() or None
             add(pending[0], marketing, pending[1])
             pending = None
     for facts in cards.values():

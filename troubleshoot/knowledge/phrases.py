@@ -6,7 +6,6 @@ order and the filling words of free prose, and one sentence keeps it from puttin
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from functools import lru_cache
 from troubleshoot.knowledge.sentences import CJK, WORD_PART, Sentence, cjk_pairs, is_spoken
 from troubleshoot.knowledge.word_classes import expand
 from troubleshoot.lazy import lazy_attribute
+from troubleshoot.patterns import anchored
 
 #: A first line of at most so many characters may be a title, which goes with each of so many sentences below it.
 MAX_TITLE = 160
@@ -24,8 +24,8 @@ _LONG = 60
 
 #: before a term that may hold anywhere in the report: the GPU and the dtype stand in lines of their own
 ANYWHERE = "~"
-_LEAST = re.compile(r"^\+[1-9]$")
-_PLAIN = re.compile(r"^[a-z0-9_'.+\-/*]+$")
+_LEAST = anchored(r"^\+[1-9]$")
+_PLAIN = anchored(r"^[a-z0-9_'.+\-/*]+$")
 #: More than a base has phrases and terms: the same term of two phrases stays one object, which is looked for once in a text.
 _KEPT = 65_536
 _IN_WORDS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")

@@ -8,17 +8,18 @@ from itertools import pairwise
 import msgspec
 
 from troubleshoot.knowledge.word_classes import WORD_CLASSES
+from troubleshoot.patterns import anchored, searched
 
 #: A sentence longer than this many characters is a dump of options or data, not prose.
 MAX_SENTENCE = 400
-_SENTENCE_END = re.compile(r"(?<!\bincl)(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)(?<!\baka)(?<!\bapprox)[.!?;](?=\s|$)|[。！？；\n]")
+_SENTENCE_END = searched(r"(?<!\bincl)(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)(?<!\baka)(?<!\bapprox)[.!?;](?=\s|$)|[。！？；\n]")
 #: A shorter line was ended on purpose.
 _WRAPPED = 50
 #: The end of a line within a sentence, six words of prose before it at least, and how the next line goes on.
-_WRAPS = re.compile(r"(?:[\w'\"`,.()/%→-]+ ){5}[\w'\"`()/%-]*[\w)`]$")
-_GOES_ON = re.compile(r"[a-z][a-z'-]*(?:[,.;!?)]*(?: |$))")
+_WRAPS = searched(r"(?<![\w'\"`,.()/%→-])(?:[\w'\"`,.()/%→-]++ ){5}[\w'\"`()/%-]*[\w)`]$")
+_GOES_ON = anchored(r"[a-z][a-z'-]*+(?:[,.;!?)]*+(?: |$))")
 #: A word with digits, an underscore or quotes may begin a new line of a log as well: it must be one that did not fit.
-_WORD = re.compile(r"[`'\"(]*[^\W_][\w.'/-]*[`'\")]*[,.;!?]*(?= |$)")
+_WORD = anchored(r"[`'\"(]*+[^\W_][\w.'/-]*+[`'\")]*+[,.;!?]*+(?= |$)")
 #: The narrowest width to which prose is wrapped, and the longest line of such a text; a line of it may be a long word shorter.
 _NARROW, _WIDE = 72, 100
 _RAGGED = 12
@@ -31,7 +32,7 @@ _TROUBLE = WORD_CLASSES["wrong"] + (
 )
 _TROUBLE_WORDS = frozenset(word for word in _TROUBLE.split("|") if word.isascii())
 _TROUBLE_PIECES = tuple(word for word in _TROUBLE.split("|") if not word.isascii())
-_TOKEN = re.compile(r"[a-z0-9]+(?:[_'.+\-/][a-z0-9]+)*\+?")
+_TOKEN = searched(r"[a-z0-9]+(?:[_'.+\-/][a-z0-9]+)*\+?")
 #: Results that are trouble where prose tells of them; logs count them as well.
 _RESULTS = frozenset({
     "nan", "nans", "inf", "black", "garbage", "gibberish", "always", "suddenly", "unfortunately", "worse", "different", "differ", "differs",
@@ -40,14 +41,14 @@ _RESULTS = frozenset({
 })  # fmt: skip
 _RESULT_PIECES = ("乱", "全黑", "黑屏", "为空", "下降", "变差", "不一致", "差很多", "差得", "全是")
 #: half as a share, and no dtype
-_PORTION = re.compile(r"\b(?:first|second|other|lower|upper|better|about|over|than|almost) half\b|\bhalf (?:of|a|an|my|way|as|hour)\b")
-WORD_PART = re.compile(r"[a-z0-9]+")
+_PORTION = searched(r"\b(?:first|second|other|lower|upper|better|about|over|than|almost) half\b|\bhalf (?:of|a|an|my|way|as|hour)\b")
+WORD_PART = searched(r"[a-z0-9]+")
 #: Prose begins with a word, and not with a time, a path, a prompt or a frame.
-_SPOKEN = re.compile(r"(?!file \"|traceback|[\w.]*error:|warning|info|debug)[^\w/$>{|\\]*(?:[^\W\d_]|\d{0,4}[^\W\d_])", re.IGNORECASE)
+_SPOKEN = anchored(r"(?!file \"|traceback|[\w.]*error:|warning|info|debug)[^\w/$>{|\\]*+(?:[^\W\d_]|\d{0,4}[^\W\d_])", re.IGNORECASE)
 #: An option of a command, an assignment, a line that goes on below.
-_WRITTEN = re.compile(r"\s*(?:--[a-z]|[\w.\[\]'\"]+ ?=(?!=)|.*\\$)", re.IGNORECASE)
+_WRITTEN = anchored(r"\s*+(?:--[a-z]|[\w.\[\]'\"]++ ?=(?!=)|.*\\$)", re.IGNORECASE)
 #: Han, kana and hangul: written without blanks, so that terms match as substrings
-CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+CJK = searched(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
 class Sentence(msgspec.Struct, frozen=True):
@@ -133,7 +134,7 @@ def _add(found: list[Sentence], number: int, part: str) -> None:
         found.append(_sentence(number, text, lowered))
         return
     # Of a long line its clauses count, each on its own.
-    for clause in re.split(r"[,，]", lowered):
+    for clause in searched(r"[,，]").split(lowered):
         if 2 < len(clause) <= MAX_SENTENCE:
             found.append(_sentence(number, clause.strip(), clause.strip()))
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from troubleshoot.dtypes import JOINED_DTYPE, NAMED_DTYPE, device_index, parse_device, parse_dtype, parse_dtype_name, parse_tensor_type
+from troubleshoot.patterns import searched
 
 #: hole type -> pattern over lowered text; (with blanks allowed, without)
 _HOLES: dict[str, tuple[str, str]] = {
@@ -28,8 +29,8 @@ _HOLES: dict[str, tuple[str, str]] = {
 }
 
 #: words of literal text, and their parts that can serve as index keys (phrases.tokens makes the same ones of a report)
-_WORD = re.compile(r"[a-z0-9_]+")
-_PART = re.compile(r"[a-z0-9]{3,}")
+_WORD = searched(r"[a-z0-9_]+")
+_PART = searched(r"[a-z0-9]{3,}")
 
 
 class TemplateError(ValueError):

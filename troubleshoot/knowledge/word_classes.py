@@ -5,7 +5,7 @@ A class holds English and Chinese words, so that one phrase is understood in bot
 
 from __future__ import annotations
 
-import re
+from troubleshoot.patterns import searched
 
 _FP16 = "fp16|float16|f16|half_precision|half-precision|half_float|half_model|halftensor|半精度|fp_16|float_16"
 _BF16 = "bf16|bfloat16|xla_use_bf16|bfloat|brain_float|brain_floating|bfloat_16"
@@ -153,7 +153,7 @@ WORD_CLASSES: dict[str, str] = {
     "gtx16": _GTX16,
 }
 
-_NAME = re.compile(r"<([a-z0-9]+)>")
+_NAME = searched(r"<([a-z0-9]+)>")
 
 
 def expand(phrase: str) -> str:

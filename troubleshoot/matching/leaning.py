@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Set
 
 from troubleshoot.knowledge.base import KnowledgeBase
 from troubleshoot.knowledge.sentences import tokens
 from troubleshoot.knowledge.word_odds import FARTHEST, LEAST, RARITY_STEP, ZERO, WordOdds
 from troubleshoot.lazy import lazy_attribute
+from troubleshoot.patterns import anchored
 
 #: Words that are shown: in fewer than one of twelve reports, and no number, single letter or piece of a Chinese sentence with its stop.
 _RARE = chr(LEAST + round(3.5 / RARITY_STEP))
-_READABLE = re.compile(r"(?=.*[a-z])[a-z0-9]{2,}|[\u4e00-\u9fff]{2}")
+_READABLE = anchored(r"(?=.*[a-z])[a-z0-9]{2,}|[\u4e00-\u9fff]{2}")
 #: ... and that lie so many steps apart for the two causes.
 _CLEARLY = FARTHEST // 3
 #: The length of a report of some forty words, as rare as they come: from here on its words count fully.

@@ -22,6 +22,7 @@ from troubleshoot.lazy import lazy_attribute
 from troubleshoot.matching.conditions import Programs
 from troubleshoot.matching.dependencies import entry_facts
 from troubleshoot.matching.leaning import Leaning
+from troubleshoot.patterns import anchored
 from troubleshoot.report.model import Report
 
 #: Texts longer than this are searched around the index words alone.
@@ -316,8 +317,9 @@ def _prose(report: Report) -> list[Sentence]:
 
 
 #: a line of pip list, pip freeze or conda list, also within the output of collect_env
-_LISTED = re.compile(
-    r"\s*(?:\[(?:pip3?|conda)\] *)?([a-z0-9_][\w.-]*)(?:\[[^\]]*\])?(?: *={2,3} *| @ |\s+)v?\d[\w.!+-]*(?:\s+\S+){0,2}\s*", re.I | re.A
+_LISTED = anchored(
+    r"\s*+(?:\[(?:pip3?|conda)\] *+)?([a-z0-9_][\w.-]*+)(?:\[[^\]]*+\])?(?: *+={2,3} *+| @ |\s++)v?\d[\w.!+-]*+(?:\s++\S++){0,2}\s*+",
+    re.I | re.A,
 )
 #: One of these is in every list, and in no table of results.
 _ALWAYS = frozenset({"torch", "numpy", "pip", "setuptools", "certifi", "python"})

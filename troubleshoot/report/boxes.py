@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
-
+from troubleshoot.patterns import anchored
 from troubleshoot.report import grammar
 from troubleshoot.report.model import Frame, RaisedException
 from troubleshoot.report.source import Source, raised
 from troubleshoot.report.tracebacks import read_exception_line
 
-_FRAME = re.compile(r"(\S.*?):(\d{1,7}) in (\S.*)$")
-_CELL = re.compile(r"in (\S.*?):(\d{1,7})$")
-_CODE = re.compile(r"(❱|>)?\s*(\d{1,7})(?:\s+[│|]?\s?(.*))?$")
+_FRAME = anchored(r"(\S.*?):(\d{1,7}) in (\S.*)$")
+_CELL = anchored(r"in (\S.*?):(\d{1,7})$")
+_CODE = anchored(r"(❱|>)?\s*(\d{1,7})(?:\s+[│|]?\s?(.*))?$")
 _TOPS, _BOTTOMS = "╭┌┏", "╰└┗"
 _MOST_LINES = 20_000
 _ARROW = "❱"

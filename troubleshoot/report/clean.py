@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import lru_cache
 
+from troubleshoot.patterns import anchored, searched
 from troubleshoot.report.prefixes import strip_prefixes
 
-#: One line longer than this keeps its beginning and its end: nobody writes it, and no message is in its middle.
+#: One line longer than this keeps its beginning and its end: nobody writes it, and no message is in its middle. The first limit holds for
+#: what is pasted (a record of a log with a traceback in it is one line), the second for a line that is read.
 LINE_LIMIT = 200_000
+_READ_LIMIT = 8_000
 _HEADER = "Traceback (most recent call last)"
 
 
@@ -27,11 +29,6 @@ class CleanText:
         self.ranks: dict[str, int] = {}
         self.stamped: list[bool] | None = None
         self.cut = cut
-
-
-@lru_cache(maxsize=32)
-def _re(pattern: str, flags: int = 0) -> re.Pattern[str]:
-    return re.compile(pattern, flags)
 
 
 _ANSI = r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[()][A-Z0-9]|[@-Z\\^_=>78c])?"
@@ -59,18 +56,14 @@ def clean(text: str, numbers: list[int] | None = None) -> CleanText:
     if not lines[-1]:
         lines.pop()
     numbers = list(range(1, len(lines) + 1)) if numbers is None else numbers[: len(lines)]
-    cut = False
-    if len(text) > LINE_LIMIT:
-        for row, line in enumerate(lines):
-            if len(line) > LINE_LIMIT:
-                lines[row] = line[: LINE_LIMIT // 2] + " … " + line[-LINE_LIMIT // 4 :]
-                cut = True
+    cut = _shorten(lines, LINE_LIMIT)
     if "\r" in text:
         lines, numbers = _carriage_returns(lines, numbers)
     if "\\" in text and "\\n" in text and ("Traceback" in text or "File " in text):
         lines, numbers = _expand(lines, numbers, _needs_unescape, _unescape)
     if 'File "' in text or "Traceback" in text:
         lines, numbers = _expand(lines, numbers, _needs_split, _split_joined)
+    cut = _shorten(lines, _READ_LIMIT) or cut
     result = CleanText(lines, numbers, cut=cut)
     _unprefix(result, text)
     if "Exception Group Traceback" in text:
@@ -78,6 +71,14 @@ def clean(text: str, numbers: list[int] | None = None) -> CleanText:
     if ("+" in text and "+-" in text) or (not text.isascii() and ("│" in text or "┃" in text)):
         result.lines = _unbox(result.lines)
     return result
+
+
+def _shorten(lines: list[str], limit: int) -> bool:
+    """Leave out the middle of lines that are longer than ``limit``, and tell whether there were any."""
+    rows = [row for row, line in enumerate(lines) if len(line) > limit]
+    for row in rows:
+        lines[row] = lines[row][: limit * 3 // 4] + " … " + lines[row][-limit // 4 :]
+    return bool(rows)
 
 
 def _unprefix(result: CleanText, text: str) -> None:
@@ -93,10 +94,11 @@ def _unprefix(result: CleanText, text: str) -> None:
             result.streams = streams
         else:
             result.streams = [outer + inner for outer, inner in zip(result.streams, streams, strict=True)]
+        lengths = sorted({len(name) for name in ranks})
         for stream in set(result.streams):
-            for name, rank in ranks.items():
-                if stream.endswith(name):
-                    result.ranks.setdefault(stream, rank)
+            rank = next((ranks[stream[-length:]] for length in lengths if stream[-length:] in ranks), None)
+            if rank is not None:
+                result.ranks.setdefault(stream, rank)
         result.stamped = stamped if result.stamped is None else result.stamped
         text = "\n".join(result.lines)
     if result.streams is not None and not any(result.streams):
@@ -105,9 +107,9 @@ def _unprefix(result: CleanText, text: str) -> None:
 
 def _undecorate(text: str) -> str:
     if "\x1b" in text:
-        text = _re(_ANSI).sub("", text)
+        text = searched(_ANSI).sub("", text)
     if "[" in text and ("[0m" in text or "[39" in text or "[0;" in text or "[1;3" in text or "[31m" in text):
-        text = _re(_COLOUR_REST).sub("", text)
+        text = searched(_COLOUR_REST).sub("", text)
     if not text.isascii():
         text = text.replace("\xa0", " ").replace("\ufeff", "").replace("\u200b", "").replace("\u3000", " ")
         if "\u2028" in text:
@@ -118,15 +120,15 @@ def _undecorate(text: str) -> str:
         text = text.replace("\r\n", "\n")
     if "&" in text and ";" in text:
         for _ in range(2):
-            text = _re(r"&(?:(gt|lt|amp|quot|apos|nbsp|ldquo|rdquo|lsquo|rsquo|hellip)|#(\d{2,5})|#x([0-9a-fA-F]{2,4}));").sub(
+            text = searched(r"&(?:(gt|lt|amp|quot|apos|nbsp|ldquo|rdquo|lsquo|rsquo|hellip)|#(\d{2,5})|#x([0-9a-fA-F]{2,4}));").sub(
                 _entity, text
             )
-    if "<" in text and _re(r"<(?:/|[BbPpCcDd])").search(text):
+    if "<" in text and searched(r"<(?:/|[BbPpCcDd])").search(text):
         low = text.lower()
         if "</" in text or "<br" in low or "<pre" in low or "<code" in low or "<details" in low:
-            text = _re(_TAGS, re.IGNORECASE).sub("", text)
+            text = searched(_TAGS, re.IGNORECASE).sub("", text)
     if "for auto detection" in text or "We auto support" in text:
-        text = _re(_TEMPLATE_COMMENTS).sub("", text)
+        text = searched(_TEMPLATE_COMMENTS).sub("", text)
     return text
 
 
@@ -183,11 +185,18 @@ _ESCAPES = {"n": "\n", "t": "\t", "r": "", '"': '"', "'": "'", "\\": "\\", "/": 
 
 def _unescape(line: str, depth: int = 0) -> list[str]:
     """Unfold the string of a JSON record, or a repr, that holds a traceback."""
-    for match in _re(r'"((?:[^"\\]|\\.)*)"').finditer(line):
+    string = anchored(r'"((?:[^"\\]++|\\.)*+)("?)')
+    at = line.find('"')
+    while at >= 0:
+        match = string.match(line, at)
+        if match is None or not match[2]:
+            # A string that is not closed goes on to the end: there is no other behind it.
+            break
         inside = match[1]
         if "\\n" in inside and ("Traceback" in inside or "File " in inside):
-            parts = [line[: match.start()].rstrip(), *_unfold(inside, depth), line[match.end() :].strip()]
+            parts = [line[:at].rstrip(), *_unfold(inside, depth), line[match.end() :].strip()]
             return [part for part in parts if part] if len(parts) == 3 else parts
+        at = line.find('"', match.end())
     bare = line.strip()
     if len(bare) > 1 and bare[0] == bare[-1] and bare[0] in "'\"":
         line = bare[1:-1]
@@ -195,12 +204,12 @@ def _unescape(line: str, depth: int = 0) -> list[str]:
 
 
 def _unfold(inside: str, depth: int = 0) -> list[str]:
-    text = _re(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))").sub(_escape, inside)
+    text = searched(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))").sub(_escape, inside)
     if "\n" not in text and _needs_unescape(text) and depth < 3:
         # A record inside a record.
         return _unescape(text, depth + 1)
     if "\x1b" in text:
-        text = _re(_ANSI).sub("", text)
+        text = searched(_ANSI).sub("", text)
     return text.split("\n")
 
 
@@ -226,22 +235,23 @@ def _split_joined(line: str) -> list[str]:
     if at > 0 and 'File "' not in line[at:]:
         return [line[:at], line[at:]]
     head, tail = (line[:at], line[at:]) if at >= 0 else ("", line)
-    tail = _re(
-        r"\s*(During handling of the above exception, another exception occurred:"
-        r"|The above exception was the direct cause of the following exception:)\s*"
+    # A run of blanks is looked at from its beginning alone.
+    tail = searched(
+        r"(?<!\s)\s*+(During handling of the above exception, another exception occurred:"
+        r"|The above exception was the direct cause of the following exception:)\s*+"
     ).sub(r"\n\1\n", tail)
-    tail = _re(r"\s+(?=Traceback \(most recent call last\):)").sub("\n", tail)
-    tail = _re(r'\s*(?=File "[^"\n]{1,4096}", line \d)').sub("\n  ", tail)
+    tail = searched(r"(?<!\s)\s++(?=Traceback \(most recent call last\):)").sub("\n", tail)
+    tail = searched(r'(?<!\s)\s*+(?=File "[^"\n]{1,4096}", line \d)').sub("\n  ", tail)
     rows: list[str] = []
     for part in tail.split("\n"):
-        match = _re(r'(  File "[^"]*", line \d+(?:, in (?:<[^>\n]{1,60}>|\S+))?)(?:\s+(.*))?$').match(part)
+        match = anchored(r'(  File "[^"]*", line \d+(?:, in (?:<[^>\n]{1,60}>|\S+))?)(?:\s+(.*))?$').match(part)
         if not match:
             rows.append(part)
             continue
         rows.append(match[1])
         rest = match[2]
         if rest:
-            error = _re(r"(?:^|(?<=\s))((?:[A-Za-z_]\w*\.){0,8}[A-Z]\w{0,80}(?:Error|Exception|Interrupt): .*)$").search(rest)
+            error = searched(r"(?:^|(?<=\s))((?:[A-Za-z_]\w*+\.){0,8}[A-Z]\w{0,80}(?:Error|Exception|Interrupt): .*)$").search(rest)
             code = rest[: error.start()].strip() if error else rest
             if code:
                 rows.append(f"    {code}")
@@ -253,7 +263,7 @@ def _split_joined(line: str) -> list[str]:
 def _quotes(text: str) -> bool:
     """Tell whether a line begins with ``>``. A text with few of them is not searched line by line."""
     if text.count(">") > 40:
-        return _re(r"(?:\n|^)[ \t]{0,40}>").search(text) is not None
+        return searched(r"(?:\n|^)[ \t]{0,40}>").search(text) is not None
     at = text.find(">")
     while at >= 0:
         head = text[max(0, at - 41) : at].rstrip(" \t")
@@ -266,11 +276,11 @@ def _quotes(text: str) -> bool:
 def _unquote(lines: list[str], text: str) -> list[str]:
     """Remove the ``>`` of quoted mail and Markdown; that of pytest and of the interpreter's prompt stays."""
     quoted = (
-        r'^[ \t]{0,40}>[> \t]{0,20}(?:[^\n]{0,120}?(?:Traceback \(most|File "[^"\n]{1,500}", line \d)|[\w.]{1,100}(?:Error|Exception):)'
+        r'^[ \t]{0,40}>[> \t]{0,20}+(?:[^\n]{0,120}?(?:Traceback \(most|File "[^"\n]{1,500}", line \d)|[\w.]{1,100}(?:Error|Exception):)'
     )
-    if not _re(quoted, re.MULTILINE).search(text):
+    if not searched(quoted, re.MULTILINE).search(text):
         return lines
-    pattern = _re(r"[ \t]{0,40}(?:> ?)+")
+    pattern = anchored(r"[ \t]{0,40}+(?:> ?)+")
     out = []
     for line in lines:
         head = line.lstrip()[:1]
@@ -283,8 +293,8 @@ def _ungroup(lines: list[str]) -> list[str]:
     """Remove the margins of exception groups, however deep; the rules between the members stay."""
     out: list[str] = []
     inside = False
-    margin = _re(r"[ \t]{0,200}\|(?: |$)")
-    rule = _re(r"[ \t]{0,200}(?:\| )?(\+-.*)")
+    margin = anchored(r"[ \t]{0,200}+\|(?: |$)")
+    rule = anchored(r"[ \t]{0,200}+(?:\| )?(\+-.*)")
     for line in lines:
         if "Exception Group Traceback" in line:
             inside = True

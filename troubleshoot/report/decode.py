@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from troubleshoot.patterns import searched
 
 _MAGIC = (
     b"PK\x03\x04",
@@ -58,7 +58,7 @@ def looks_binary(text: str) -> bool:
     if "\x00" not in text and "\ufffd" not in text and "\x01" not in text:
         return False
     sample = text[:_SAMPLE].replace("\x00", "")
-    odd = len(re.findall("[\x01-\x07\x0e-\x1a\x1c-\x1f\x7f-\x9f\ufffd]", sample))
+    odd = len(searched("[\x01-\x07\x0e-\x1a\x1c-\x1f\x7f-\x9f\ufffd]").findall(sample))
     # Logs that were truncated while written hold long runs of zeros; what remains decides.
     return odd * 10 > len(sample) or not sample.strip()
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from troubleshoot.report.mentions import compiled
+import re
+
+from troubleshoot.patterns import anchored, searched
 
 #: "requires transformers 4.50", "will be removed in Transformers v5.0": a bound or an announcement, and nobody's installation.
 _BOUND_BEFORE = (
@@ -33,9 +35,17 @@ _WORKS_AFTER = (
 
 def is_bound(before: str, after: str) -> bool:
     """Tell whether what stands between two texts of a line is a bound or an announcement, and nobody's installation."""
-    return compiled(_BOUND_BEFORE).search(before) is not None or compiled(_BOUND_AFTER).match(after) is not None
+    return _found(_BOUND_BEFORE, before) or _follows(_BOUND_AFTER, after)
 
 
 def works_there(before: str, after: str) -> bool:
     """Tell whether it works with what stands between two texts of a line."""
-    return compiled(_WORKED_BEFORE).search(before) is not None or compiled(_WORKS_AFTER).match(after) is not None
+    return _found(_WORKED_BEFORE, before) or _follows(_WORKS_AFTER, after)
+
+
+def _found(pattern: str, text: str) -> bool:
+    return searched(pattern, re.IGNORECASE).search(text) is not None
+
+
+def _follows(pattern: str, text: str) -> bool:
+    return anchored(pattern, re.IGNORECASE).match(text) is not None

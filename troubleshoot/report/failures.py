@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 import zlib
 from dataclasses import replace
 
+from troubleshoot.patterns import searched
 from troubleshoot.report.model import Failure, Frame, Place, RaisedException
 from troubleshoot.report.places import locate, place_of
 from troubleshoot.report.source import Chain, Scan
 
-_VOLATILE = re.compile(r"0x[0-9a-fA-F]+|(?:[A-Za-z]:)?[\w.~-]*(?:[/\\][\w.~+-]+)+|\d+")
-_BLANKS = re.compile(r"\s+")
+_VOLATILE = searched(r"0x[0-9a-fA-F]++|(?<![\w.~-])(?:[A-Za-z]:)?[\w.~-]*+(?:[/\\][\w.~+-]++)++|\d++")
+_BLANKS = searched(r"\s+")
 
 #: Raised because another process of the job is gone, whatever else the report holds.
 _VICTIM_WORDS = (

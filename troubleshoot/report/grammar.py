@@ -1,21 +1,21 @@
 """What the lines of a traceback look like: patterns and small tests that every reader of tracebacks shares.
 
-All patterns are anchored and free of nested quantifiers: linear whatever is pasted.
+All patterns are tried at one place of a line, and none goes back over what it took.
 """
 
 from __future__ import annotations
 
-import re
+from troubleshoot.patterns import anchored
 
 HEADER = "Traceback (most recent call last)"
 
 #: ``File "x.py", line 3, in f`` on a stripped line.
-FILE = re.compile(r'File "([^"]*)", line (\d+)(?:, in (.*))?$')
+FILE = anchored(r'File "([^"]*)", line (\d+)(?:, in (.*))?$')
 #: The same after a terminal broke the line and the parts were joined.
-FILE_JOINED = re.compile(r'File "([^"]*)",\s*line\s*(\d+)(?:,\s*in\s*(.*))?$')
+FILE_JOINED = anchored(r'File "([^"]*)",\s*line\s*(\d+)(?:,\s*in\s*(.*))?$')
 
 #: ``module.Class: message``, ``Class(Inner): message``, ``Class``.
-EXCEPTION = re.compile(r"([A-Za-z_]\w*(?:\.(?:[A-Za-z_]\w*|<locals>))*(?:\([A-Za-z_]\w*\))?)(?::(?:\s(.*))?)?$")
+EXCEPTION = anchored(r"([A-Za-z_]\w*+(?:\.(?:[A-Za-z_]\w*+|<locals>))*+(?:\([A-Za-z_]\w*+\))?)(?::(?:\s(.*))?)?$")
 
 _CLASS_ENDS = (
     "Error", "Exception", "Interrupt", "Exit", "Warning", "StopIteration", "StopAsyncIteration", "Timeout", "Failure",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from troubleshoot.dtypes import parse_device, parse_dtype
+from troubleshoot.patterns import searched
 from troubleshoot.report.mentions import Found, compiled
 
 _DTYPE = (
@@ -149,7 +150,7 @@ _LEFT_OUT = (
 _BEFORE = 40
 
 #: A line without one of these asks for no dtype.
-_DTYPE_LINE = re.compile(r"float|half|double|fp|bf16|precision", re.IGNORECASE)
+_DTYPE_LINE = searched(r"float|half|double|fp|bf16|precision", re.IGNORECASE)
 
 
 def dtypes(found: Found) -> None:
@@ -186,7 +187,7 @@ def _dtypes(found: Found, start: int, line: str, low: str) -> None:
         if bare not in ("float", "double", "half") or line[match.end() : match.end() + 10].lower().strip(" -") == "precision":
             _dtype(found, "requested", bare, start + match.start("dtype"))
     for match in compiled(_MENTIONED).finditer(line):
-        _dtype(found, "mentioned", re.split(r"[ -]", match[1])[0], start + match.start())
+        _dtype(found, "mentioned", searched(r"[ -]").split(match[1])[0], start + match.start())
 
 
 def _left_out(line: str, at: int) -> bool:

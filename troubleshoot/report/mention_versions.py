@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from troubleshoot.patterns import anchored, searched
 from troubleshoot.report.elsewhere import is_bound, works_there
 from troubleshoot.report.mention_tables import IMPORTS, PACKAGES
 from troubleshoot.report.mentions import Found, compiled
@@ -12,9 +13,9 @@ _RELEASE = r"\d{1,4}(?:\.\d{1,5}){1,4}(?:\.?(?:a|b|rc|dev|post)\d+)*(?:\+[\w.]+)
 _NUMBER = rf"v?(?P<version>{_RELEASE})"
 #: What may stand between a name and its version: quotes, a remark in brackets, the word "version" in some language, a sign.
 _BETWEEN = (
-    r"[`\"'*\]]{0,4}\s{0,40}(?:\([^()\n]{0,40}\)|\[[^\]\n]{0,20}\])?[`\"'*]{0,4}\s{0,40}"
-    r"(?:versions?|ver\.?|release|的?版本号?|バージョン|версия)?(?:\s{0,3}\([^()\n]{0,40}\))?[`\"'*]{0,4}\s{0,40}"
-    r"(?:==|=|:|：|@|is|为|是|-|\|)?\s{0,40}[`\"'*]{0,4}"
+    r"[`\"'*\]]{0,4}+\s{0,40}+(?:\([^()\n]{0,40}\)|\[[^\]\n]{0,20}\])?[`\"'*]{0,4}+\s{0,40}+"
+    r"(?:versions?|ver\.?|release|的?版本号?|バージョン|версия)?(?:\s{0,3}\([^()\n]{0,40}\))?[`\"'*]{0,4}+\s{0,40}+"
+    r"(?:==|=|:|：|@|is|为|是|-|\|)?\s{0,40}+[`\"'*]{0,4}+"
 )
 _PINNED = r"(?<![\w.-])([A-Za-z][\w.-]{1,60}?)(?:\[[\w,-]{0,60}\])?==(?P<version>\d[\w.+!-]{0,40})"
 _PYTHON = r"(?<![\w-])python(?:\s{1,10}version)?\s{0,10}(?:==|=|:|：|版本)?\s{0,10}v?(\d\.\d{1,2}(?:\.\d{1,2})?)(?![\d.]{0,6}[/\\]|\d)"
@@ -30,7 +31,7 @@ _ABSENT = (
 )
 #: Only of these does "no xformers" mean that the package is not there.
 _OPTIONAL = frozenset(("xformers", "apex", "flash-attn", "bitsandbytes", "deepspeed", "triton", "accelerate", "peft"))
-_DIGITS = re.compile(r"\d\.\d")
+_DIGITS = searched(r"\d\.\d")
 #: "from transformers 4.46 to 4.49": the second one is there now.
 _MOVED = (
     r"\s{0,3}(?:to|->|=>|→|到|升级到|升到)\s{0,3}(?:version\s{1,3})?(?:[A-Za-z][\w-]{1,30}(?:==|\s{1,3}))?[`'\"*]{0,3}"
@@ -38,7 +39,7 @@ _MOVED = (
 )
 _MOVED_BEFORE = r"(?:\bfrom|从|由)\s{0,3}(?:version\s{1,3})?[`'\"*]{0,3}$"
 #: A line that says little else: "- PyTorch version: 2.3.0", "torch 2.12.1+cu130".
-_LISTED = re.compile(r"^[\s>|*`#-]{0,12}$")
+_LISTED = anchored(r"^[\s>|*`#-]{0,12}$")
 
 
 def versions(found: Found) -> None:
@@ -84,7 +85,7 @@ def _installed(line: str, match: re.Match[str]) -> str | None:
     before, after = line[max(0, match.start() - 60) : match.start()], line[match.end() : match.end() + 80]
     if not before.strip() and not after.strip():
         return str(match["version"])
-    moved = compiled(_MOVED).match(after)
+    moved = anchored(_MOVED, re.IGNORECASE).match(after)
     if moved and compiled(_MOVED_BEFORE).search(before):
         return str(moved["now"])
     return None if is_bound(before, after) or works_there(before, after) else str(match["version"])
@@ -140,7 +141,7 @@ def _imported(module: str) -> str | None:
 
 
 def _normal(name: str) -> str:
-    normal = re.sub(r"[-_.]+", "-", name.lower())
+    normal = searched(r"[-_.]+").sub("-", name.lower())
     return "torch" if normal == "pytorch" else normal
 
 

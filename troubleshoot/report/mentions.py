@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from functools import lru_cache
 
+from troubleshoot.patterns import searched
 from troubleshoot.report.mention_tables import (
     ATTENTION_WORDS,
     DEVICE_WORDS,
@@ -27,10 +27,10 @@ LIMIT = 400
 _TEXT_LIMIT = 200_000
 _LINE_LIMIT = 2000
 
-_WORD = re.compile(r"[a-z]+[0-9]*")
-_VERSION = re.compile(r"\d\.\d")
+_WORD = searched(r"[a-z]+[0-9]*")
+_VERSION = searched(r"\d\.\d")
 #: What people call a card by.
-CARD_NUMBER = re.compile(r"(?:10[5-8]|16[56]|20[678]|30[5-9]|40[6-9]|50[6-9])0")
+CARD_NUMBER = searched(r"(?:10[5-8]|16[56]|20[678]|30[5-9]|40[6-9]|50[6-9])0")
 
 
 class Found:
@@ -113,10 +113,9 @@ def find_mentions(lines: list[str], numbers: list[int], quoted: set[int], told: 
     return tuple(sorted(found.seen.values(), key=lambda one: one.line))
 
 
-@lru_cache(maxsize=128)
 def compiled(pattern: str, flags: int = re.IGNORECASE) -> re.Pattern[str]:
-    """Compile a pattern when it is first needed: most reports need few of them."""
-    return re.compile(pattern, flags)
+    """Return a pattern that is looked for anywhere, without case: most reports need few of them."""
+    return searched(pattern, flags)
 
 
 def _run(found: Found) -> None:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
-
+from troubleshoot.patterns import anchored, searched
 from troubleshoot.report.model import Frame, RaisedException
 from troubleshoot.report.source import Source, raised
 from troubleshoot.report.tracebacks import ends_message
 
-_TERMINATE = re.compile(r".*terminate called after throwing an instance of '([^']{1,200})'")
-_UNCAUGHT = re.compile(r".*terminating (?:due to|with) uncaught exception of type ([\w:]{1,200})(?:: (.*))?")
-_FAULT_FRAME = re.compile(r'File "([^"]*)", line (\d{1,9}) in (.*)$')
-_RANK = re.compile(r"\[[Rr]ank (\d{1,5})\]")
-_FOOTER_RANK = re.compile(r"\s*rank\s{1,20}: (\d{1,6})(?:\s|$)")
+_TERMINATE = anchored(r".*terminate called after throwing an instance of '([^']{1,200})'")
+_UNCAUGHT = anchored(r".*terminating (?:due to|with) uncaught exception of type ([\w:]{1,200})(?:: (.*))?")
+_FAULT_FRAME = anchored(r'File "([^"]*)", line (\d{1,9}) in (.*)$')
+_RANK = searched(r"\[[Rr]ank (\d{1,5})\]")
+_FOOTER_RANK = searched(r"\s*rank\s{1,20}: (\d{1,6})(?:\s|$)")
 
 
 def read_terminate(source: Source, at: int) -> tuple[RaisedException | None, int]:

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import re
 
+from troubleshoot.patterns import anchored
 from troubleshoot.report import grammar
 from troubleshoot.report.model import Frame, RaisedException
 from troubleshoot.report.source import Source, raised
 from troubleshoot.report.tracebacks import read_exception_line, read_message
 
-_HEADER = re.compile(r"([A-Za-z_][\w.]*)\s{2,}Traceback \(most recent call last\)")
-_FILE = re.compile(r"File (\S.*?):(\d{1,7})(?:, in (.*))?$")
-_CELL = re.compile(r"((?:Cell|Input) In ?\[\d+\]|In ?\[\d+\])(?:, line (\d{1,7}))?(?:, in (.*))?$")
-_INPUT = re.compile(
+_HEADER = anchored(r"([A-Za-z_][\w.]*)\s{2,}Traceback \(most recent call last\)")
+_FILE = anchored(r"File (\S.*?):(\d{1,7})(?:, in (.*))?$")
+_CELL = anchored(r"((?:Cell|Input) In ?\[\d+\]|In ?\[\d+\])(?:, line (\d{1,7}))?(?:, in (.*))?$")
+_SOURCE = (
     r"(<ipython-input-[^>\s]{1,80}>|\[?(?:[A-Za-z]:|~|/|\.{1,3}[/\\])[^\n\t]*?(?:\]\([^()\s]{0,300}\))?)"
-    r" in (<[^>]{1,60}>|[\w.<>]{1,200})(?:\((.*)\))?$"
+    r" in (<[^>]{1,60}>|[\w.<>]{1,200})"
 )
-_LINK = re.compile(r"\[([^\]]{1,1000})\]\([^()\s]{0,300}\)$")
-_ARROW = re.compile(r"-{1,12}> ?(\d{1,7})(?:\s(.*))?$")
-_SKIPPED = re.compile(r"\[?\.\.\. (?:skipping|last \d|\d+ frames?|hidden)|\d{1,4} frames?$")
+_INPUT = anchored(_SOURCE + "()$")
+#: With the arguments of the function, up to the bracket that ends the line.
+_CALLED = anchored(_SOURCE + r"\((.*)\)$")
+_LINK = anchored(r"\[([^\]]{1,1000})\]\([^()\s]{0,300}\)$")
+_ARROW = anchored(r"-{1,12}> ?(\d{1,7})(?:\s(.*))?$")
+_SKIPPED = anchored(r"\[?\.\.\. (?:skipping|last \d|\d+ frames?|hidden)|\d{1,4} frames?$")
 _MOST_LINES = 20_000
 
 
@@ -30,7 +34,7 @@ def begins_notebook(line: str) -> bool:
 def begins_notebook_frame(lines: list[str], at: int) -> bool:
     """Tell whether a frame in IPython's form begins here: one whose source has an arrow."""
     line = lines[at].strip()
-    if len(line) > 1500 or not (_CELL.match(line) or _FILE.match(line) or _INPUT.match(line)):
+    if len(line) > 1500 or not (_CELL.match(line) or _FILE.match(line) or _match_input(line)):
         return False
     return any("->" in below and _ARROW.match(below.strip()) for below in lines[at + 1 : at + 9])
 
@@ -109,11 +113,16 @@ def _frame(stripped: str) -> tuple[str, str | None, int | None] | None:
             return match[1], _name(match[3]), int(match[2]) if match[2] else None
         return None
     if " in " in stripped:
-        match = _INPUT.match(stripped)
+        match = _match_input(stripped)
         if match:
             link = _LINK.match(match[1])
             return (link[1] if link else match[1]), _name(match[2]), None
     return None
+
+
+def _match_input(stripped: str) -> re.Match[str] | None:
+    # Whether there is a bracket to look for is told by the end of the line, and not at each " in ".
+    return _CALLED.match(stripped) if stripped.endswith(")") else _INPUT.match(stripped)
 
 
 def _name(function: str | None) -> str | None:

@@ -3,9 +3,9 @@
 # ruff: noqa: SIM905  (lists of words read better as text)
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 
+from troubleshoot.patterns import anchored
 from troubleshoot.report.model import Frame, Place
 
 #: Libraries whose files are recognised without ``site-packages`` before them: shortened pastes and source checkouts.
@@ -28,18 +28,18 @@ _HOSTS = frozenset(
     "hydra celery gunicorn debugpy pydevd absl joblib".split()
 )
 
-_PACKAGES = re.compile(r".*/(?:site|dist)-packages/(.+)$")
-_STANDARD = re.compile(
+_PACKAGES = anchored(r".*/(?:site|dist)-packages/(.+)$")
+_STANDARD = anchored(
     r"(?:.*/)?(?:lib(?:32|64)?/(?:python|pypy)\d(?:\.\d+)?t?/"
     r"|(?:python|Python)3\d*(?:\.\d+)?/(?=[a-z_]+\.py$|asyncio/|concurrent/|multiprocessing/|importlib/|unittest/))"
 )
-_WINDOWS_STANDARD = re.compile(
+_WINDOWS_STANDARD = anchored(
     r"[A-Za-z]:/.*/[Ll]ib/(?:[a-z_0-9]+\.py"
     r"|(?:asyncio|concurrent|multiprocessing|importlib|unittest|json|http|urllib|ctypes|logging|email|encodings|collections)/.*)$"
 )
-_REMOTE = re.compile(r".*/(transformers_modules|datasets_modules|diffusers_modules)/(.+)$")
-_BIN = re.compile(r".*/(?:bin|Scripts)/[^/]+$")
-_GENERATED = re.compile(r"^<(?:frozen|eval_with_key|string|__array_function__|attrs|decorator)|.*/(?:torchinductor_|torch_compile_debug)")
+_REMOTE = anchored(r".*/(transformers_modules|datasets_modules|diffusers_modules)/(.+)$")
+_BIN = anchored(r".*/(?:bin|Scripts)/[^/]+$")
+_GENERATED = anchored(r"^<(?:frozen|eval_with_key|string|__array_function__|attrs|decorator)|.*/(?:torchinductor_|torch_compile_debug)")
 
 
 @lru_cache(maxsize=4096)

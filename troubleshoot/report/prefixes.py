@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from itertools import pairwise
+from itertools import islice, pairwise
+
+from troubleshoot.patterns import anchored, searched
 
 _MARK = 'File "'
-_FRAME = re.compile(r'File "[^"\n]{1,4096}", line \d')
+_FRAME = anchored(r'File "[^"\n]{1,4096}", line \d')
 _HEADER = "Traceback (most recent call last):"
 #: Characters that a well-known prefix begins with.
 _FIRSTS = frozenset("[(0123456789")
@@ -19,6 +21,12 @@ _LEVELS = frozenset("IWEFD")
 _MOST_PARTS = 8
 _MOST_TEMPLATES = 12
 _MOST_ANCHORS = 2000
+#: Characters of a line in which its prefix ends, and of a learned prefix.
+_LONGEST_HEAD, _LONGEST_LEARNED = 400, 120
+#: Places of a head at which a known part is looked for: a container's name has a few words.
+_MOST_SPLITS = 12
+#: No job prints more streams than this; further names are data that look like prefixes.
+_MOST_STREAMS = 4096
 
 _CLOCK = r"\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?"
 _DATE = r"(?:\d{4}[-/]\d\d[-/]\d\d|\d\d[-/]\d\d[-/]\d{4}|\d\d-\d\d)"
@@ -27,11 +35,11 @@ _DATE = r"(?:\d{4}[-/]\d\d[-/]\d\d|\d\d[-/]\d\d[-/]\d{4}|\d\d-\d\d)"
 @lru_cache(maxsize=1)
 def _part() -> re.Pattern[str]:
     """The well-known parts. ``stream`` tells processes apart, ``rank`` is the rank; the others are dropped."""
-    return re.compile(
-        r"[ \t]*(?:"
+    return anchored(
+        r"[ \t]*+(?:"
         r"(?P<r1>\[(?:default_?|rank[ _:]?|RANK[ _:]?|Rank[ _:]?|worker[ _:]?)(?P<rank1>\d{1,5})\]:?)[ ]?"
         r"|(?P<r2>\[\d+,(?P<rank2>\d{1,5})\]<std(?:out|err|diag)>:?)[ ]?"
-        r"|(?P<r3>\((?:[\w.:-]{1,80} )?(?:rank=(?P<rank3>\d{1,5}) )?pid=\d+[^()\n]{0,60}\))[ ]?"
+        r"|(?P<r3>\((?:[\w.:-]{1,80} )?(?:rank=(?P<rank3>\d{1,5}) )?pid=\d++[^()\n]{0,60}\))[ ]?"
         rf"|(?P<t1>[\[(]?{_DATE}(?:T|, ?| )(?:{_CLOCK})[\])]?)(?: - | \| |[ \t:]|$)"
         rf"|(?P<t2>\[?{_CLOCK}\]?)(?: - | \| |[ \t]|$)"
         r"|(?P<t3>(?:std(?:out|err)) [FP](?: |$))"
@@ -57,6 +65,7 @@ def strip_prefixes(lines: list[str]) -> tuple[list[str], list[str], dict[str, in
     part = _part()
     bare: list[str] = []
     streams: list[str] = []
+    names: set[str] = set()
     ranks: dict[str, int] = {}
     stamped: list[bool] = []
     changed = False
@@ -78,11 +87,11 @@ def strip_prefixes(lines: list[str]) -> tuple[list[str], list[str], dict[str, in
                         ranks[stream] = int(rank)
                 continue
             if learned:
-                match = learned.pattern.match(line, at)
-                if match and match.end() > at:
-                    at = match.end()
+                end = learned.end(line, at)
+                if end > at:
+                    name = line[at:end].strip()
+                    at = end
                     if learned.streams:
-                        name = match[0].strip()
                         stream += name
                         number = learned.rank(name)
                         if number is not None:
@@ -92,33 +101,75 @@ def strip_prefixes(lines: list[str]) -> tuple[list[str], list[str], dict[str, in
         if at:
             changed = True
             line = line[at:]
+        if len(names) >= _MOST_STREAMS and stream not in names:
+            stream = ""
+        names.add(stream)
         bare.append(line)
         streams.append(stream)
         stamped.append(timed)
     if not changed:
         return None
     # A longer stream name ([rank0] after a container's) inherits the rank that its beginning was given.
-    for stream in set(streams):
+    lengths = sorted({len(name) for name in ranks})
+    for stream in names:
         if stream and stream not in ranks:
-            known = [rank for name, rank in ranks.items() if stream.startswith(name)]
-            if known:
-                ranks[stream] = known[0]
+            known = next((stream[:length] for length in lengths if stream[:length] in ranks), None)
+            if known is not None:
+                ranks[stream] = ranks[known]
     return bare, streams, ranks, stamped if any(stamped) else None
 
 
-class _Learned:
-    """Prefixes inferred from the frames of this text."""
+#: What varies in a prefix from line to line: digits (those that everybody types) and blanks.
+_VARIES = searched(r"[0-9]+|[ \t]+")
+_NUMBER = searched(r"[0-9]+")
+_RANK = searched(r"rank[ _:=]?([0-9]{1,5})", re.IGNORECASE)
 
-    def __init__(self, pattern: re.Pattern[str], streams: bool, digits: bool) -> None:
-        self.pattern = pattern
-        self.streams = streams
+
+def _shape(text: str) -> str:
+    """Return a text with each number as ``0`` and each run of blanks as one blank: two prefixes of one kind have the same."""
+    return _VARIES.sub(lambda match: "0" if match[0][0] not in " \t" else " ", text)
+
+
+class _Learned:
+    """Prefixes inferred from the frames of this text, as shapes; they are compared, and never become patterns."""
+
+    def __init__(self, shapes: list[str], digits: bool) -> None:
+        self.shapes = tuple(sorted(shapes, key=len, reverse=True))
         self.digits = digits
+        self.streams = False
+
+    def end(self, line: str, at: int) -> int:
+        """Return where a learned prefix of a line that begins at ``at`` ends, with the blank behind it; ``at`` where there is none."""
+        head = line[at : at + _LONGEST_HEAD]
+        bare = head.lstrip(" \t")
+        shape = _shape(bare)
+        if not shape.startswith(self.shapes):
+            return at
+        start = at + len(head) - len(bare)
+        for one in self.shapes:
+            if shape.startswith(one):
+                end = self._behind(line, start, one)
+                if end is not None:
+                    return end
+        return at
+
+    @staticmethod
+    def _behind(line: str, start: int, shape: str) -> int | None:
+        end = start
+        for char in shape:
+            # A number or a run of blanks is as long as it is in this line; every other character is itself.
+            varying = _VARIES.match(line, end) if char in "0 " else None
+            end = varying.end() if varying else end + 1
+        behind = line[end : end + 1]
+        if shape[-1] == "0" and behind and behind not in " \t" and (behind.isalnum() or behind == "_"):
+            return None
+        return end + (behind in (" ", "\t"))
 
     def rank(self, name: str) -> int | None:
-        match = re.search(r"rank[ _:=]?(\d{1,5})", name, re.IGNORECASE) or (re.search(r"\d{1,5}", name) if self.digits else None)
+        match = _RANK.search(name) or (_NUMBER.search(name[:_LONGEST_LEARNED]) if self.digits else None)
         if not match:
             return None
-        return int(match[1] if match.re.groups else match[0])
+        return int((match[1] if match.re.groups else match[0])[:5])
 
 
 def _anchors(lines: list[str]) -> list[tuple[int, int]] | None:
@@ -152,34 +203,37 @@ def _anchors(lines: list[str]) -> list[tuple[int, int]] | None:
     return anchors if likely else None
 
 
+_SPLIT = searched(r"[ |:\])>]+")
+
+
 def _learn(lines: list[str], anchors: list[tuple[int, int]]) -> _Learned | None:
-    counts: dict[str, list[int]] = {}
+    counts: dict[str, int] = {}
     lettered: set[str] = set()
     for row, column in anchors[:_MOST_ANCHORS]:
         head = lines[row][:column]
-        if len(head) > 400:
+        if len(head) > _LONGEST_HEAD:
             continue
         rest = head[_skip_parts(head, 0) :].rstrip()
         # What is unknown may stand before what is known: a container's name before a time.
-        for split in re.finditer(r"[ |:\])>]+", rest):
+        for split in islice(_SPLIT.finditer(rest), _MOST_SPLITS):
             at = head.find(rest) + split.end()
             if rest[split.end() :] and _skip_parts(head, at) > at + 3:
                 rest = rest[: split.end()].rstrip()
                 break
-        if not rest.strip() or len(rest) > 120 or not _prefix_like(rest):
+        if not rest.strip() or len(rest) > _LONGEST_LEARNED or not _prefix_like(rest):
             continue
-        template = _template(rest)
-        counts.setdefault(template, []).append(row)
+        shape = _shape(rest.lstrip(" \t"))
+        counts[shape] = counts.get(shape, 0) + 1
         if any(letter.isalpha() for letter in rest):
-            lettered.add(template)
+            lettered.add(shape)
     # Once is an accident (a progress bar before a header); twice is a prefix.
-    chosen = [template for template, rows in counts.items() if len(rows) >= 2][:_MOST_TEMPLATES]
+    chosen = [shape for shape, times in counts.items() if times >= 2][:_MOST_TEMPLATES]
     if not chosen:
         return None
-    pattern = re.compile("|".join(sorted(chosen, key=len, reverse=True)))
-    digits = lettered.isdisjoint(chosen)
-    numbered = digits and _counts_up(lines, pattern)
-    return _Learned(pattern, not numbered and any(r"\d" in template for template in chosen), digits)
+    learned = _Learned(chosen, lettered.isdisjoint(chosen))
+    numbered = learned.digits and _counts_up(lines, learned)
+    learned.streams = not numbered and any("0" in shape for shape in chosen)
+    return learned
 
 
 def _skip_parts(line: str, at: int) -> int:
@@ -197,25 +251,16 @@ def _prefix_like(rest: str) -> bool:
     last = rest[-1]
     if "Traceback" in rest or "it/s" in rest or '"' in rest or rest.strip() == "traceback :" or not rest.strip("|+-> "):
         return False
-    return last in ":|])>-" or last.isdigit()
+    return last in ":|])>-0123456789"
 
 
-def _template(rest: str) -> str:
-    """Turn one prefix into a pattern: digits and blanks may vary."""
-    stripped = rest.lstrip()
-    pieces = re.split(r"(\d+|[ \t]+)", stripped)
-    body = "".join(r"\d+" if piece.isdigit() else r"[ \t]+" if piece.isspace() else re.escape(piece) for piece in pieces if piece)
-    return rf"[ \t]*{body}(?:[ \t]|(?=[^\w ])|$)" if stripped[-1].isdigit() else rf"[ \t]*{body}[ \t]?"
-
-
-def _counts_up(lines: list[str], pattern: re.Pattern[str]) -> bool:
+def _counts_up(lines: list[str], learned: _Learned) -> bool:
     """Tell whether the numbers are line numbers: each one more than the one before."""
     values: list[int] = []
     for line in lines[:2000]:
-        match = pattern.match(line)
-        if match:
-            digits = re.search(r"\d+", match[0])
-            if digits:
-                values.append(int(digits[0][:9]))
+        end = learned.end(line, 0)
+        digits = _NUMBER.search(line[:end]) if end else None
+        if digits:
+            values.append(int(digits[0][:9]))
     steps = sum(1 for one, other in pairwise(values) if other == one + 1)
     return len(values) >= 3 and steps * 10 >= 8 * (len(values) - 1)

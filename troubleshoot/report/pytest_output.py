@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
-
+from troubleshoot.patterns import anchored
 from troubleshoot.report import grammar
 from troubleshoot.report.model import Frame, RaisedException
 from troubleshoot.report.source import Source, raised
 
-_SPOT = re.compile(r"(\S[^:\n]*?\.\w{1,4}|<[^>]{1,60}>):(\d{1,7}):(?: (?:in (\S.*)|([A-Za-z_][\w.]*)))?\s*$")
-_LINE = re.compile(r"(\S[^:\n]*?\.py):(\d{1,7}): ((?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception)): (.*)$")
-_DEF = re.compile(r"(?:async )?def (\w+)\(")
+_SPOT = anchored(r"(\S[^:\n]*?\.\w{1,4}|<[^>]{1,60}>):(\d{1,7}):(?: (?:in (\S.*)|([A-Za-z_][\w.]*)))?\s*$")
+_LINE = anchored(r"(\S[^:\n]*?\.py):(\d{1,7}): ((?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception)): (.*)$")
+_DEF = anchored(r"(?:async )?def (\w+)\(")
 _UP = 3000
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
+from troubleshoot.patterns import anchored, searched
 from troubleshoot.report import grammar, tracebacks
 from troubleshoot.report.carried import read_members, read_nested
 from troubleshoot.report.clean import CleanText
@@ -13,14 +13,14 @@ from troubleshoot.report.places import locate
 from troubleshoot.report.source import Chain, Scan, Source, raised
 
 #: An exception's class and message within a line of prose or of a log.
-_INSIDE = re.compile(r"(?<![\w./\\-])((?:[A-Za-z_]\w{0,80}\.){0,8}[A-Z]\w{0,80}(?:Error|Exception|Interrupt))(?:\*\*|`)?: ?(\S.*)")
-_GENERIC = re.compile(
+_INSIDE = searched(r"(?<![\w./\\-])((?:[A-Za-z_]\w{0,80}\.){0,8}[A-Z]\w{0,80}(?:Error|Exception|Interrupt))(?:\*\*|`)?: ?(\S.*)")
+_GENERIC = searched(
     r"(?:^\s{0,40}(?:error|fatal)|(?:^|[\s\]*])(?:Error|ERROR|Exception|Fatal|错误|报错|!!! Exception during processing ?!!!))"
     r"(?:\s?[:：]\s?|\s(?<=!!! ))(\S.{3,})"
 )
-_WARNING = re.compile(r"(?:^|[\s:])\w{0,60}Warning: ")
-_COMFY = re.compile(r"Error occurred when executing ([^:\n]{1,200}):\s*$")
-_STATED = re.compile(r"[\s*#-]{0,10}Exception (Type|Message):?\**:?\s?(.*)$")
+_WARNING = searched(r"(?:^|[\s:])\w{0,60}Warning: ")
+_COMFY = searched(r"Error occurred when executing ([^:\n]{1,200}):\s*$")
+_STATED = anchored(r"[\s*#-]{0,10}Exception (Type|Message):?\**:?\s?(.*)$")
 _FIELDS = ("#", "-", "*", "```", 'File "', "Traceback", "Exception ", "Stack Trace")
 _SUMMARY = ("FAILED ", "ERROR tests", "ERROR test_")
 
