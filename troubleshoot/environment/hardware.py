@@ -315,7 +315,7 @@ def accelerator_named(
     name: str, source: str, *, kind: str = "cuda", memory: float | None = None, count: int = 1, line: int | None = None
 ) -> Accelerator:
     """Return the accelerator that a tool reports by ``name``; one that the table does not hold keeps its name alone."""
-    target = searched(r"\((gfx[0-9a-f]{3,4})[^)]*+\)").search(name)
+    target = searched(r"\((gfx[0-9a-f]{3,4})[^)]{0,100}+\)").search(name)
     if target:
         # collect_env of a ROCm build: AMD Instinct MI250X/MI250 (gfx90a:sramecc+:xnack-).
         bare = " ".join(name.replace(target[0], "").split())

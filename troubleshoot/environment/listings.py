@@ -23,7 +23,8 @@ def _patterns() -> dict[str, re.Pattern[str]]:
         "editable": anchored(r"(?:-e|--editable)[ =](\S+)"),
         "egg": searched(r"[#&]egg=([A-Za-z0-9._-]+)"),
         "comment": anchored(rf"# Editable .*\(({_NAME})==({_VERSION})\)"),
-        "wheel": anchored(rf"({_NAME})-(\d[0-9A-Za-z.!+_%]*)(?:-[^/]*\.whl|\.tar\.gz|\.zip)"),
+        # The version begins at the first dash before a digit; names of wheels have no dash.
+        "file": anchored(r"([A-Za-z0-9][A-Za-z0-9._]*+(?:-[A-Za-z_][A-Za-z0-9._]*+)*+)-(\d[0-9A-Za-z.!+_%]*+)"),
         "columns": anchored(rf"\s*+({_NAME})\s++\(?({_VERSION})\)?(?:\s+\S.*)?\s*$"),
         "conda": anchored(rf"\s*+(_?{_NAME})\s+({_VERSION})(?:\s+(\S+))?(?:\s+(\S+))?\s*$"),
         "conda pin": anchored(rf"\s*+-\s++(?:[\w/.-]+::)?(_?{_NAME})={{1,2}}({_VERSION})(?:=(\S+))?\s*$"),
@@ -142,9 +143,9 @@ def _freeze_line(line: str, patterns: dict[str, re.Pattern[str]]) -> tuple[str, 
     direct = patterns["direct"].match(line)
     if direct and anchored(r"(?:file|https?|git\+|ssh|hg\+|svn\+)").match(direct[2]):
         file = direct[2].partition("#")[0].rpartition("/")[2]
-        # Other names have no release that could be read; the pattern would try each of their dashes.
-        wheel = patterns["wheel"].match(file) if file.endswith((".whl", ".tar.gz", ".zip")) else None
-        version = wheel[2] if wheel and normalise_name(wheel[1]) == normalise_name(direct[1]) else ""
+        built = patterns["file"].match(file) if file.endswith((".whl", ".tar.gz", ".zip")) else None
+        known = built is not None and normalise_name(built[1]) == normalise_name(direct[1])
+        version = built[2].removesuffix(".tar.gz").removesuffix(".zip") if built and known else ""
         return direct[1], version.replace("%2B", "+")
     return None
 

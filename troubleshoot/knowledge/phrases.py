@@ -6,7 +6,7 @@ order and the filling words of free prose, and one sentence keeps it from puttin
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -86,6 +86,7 @@ class Vocabulary:
         self._sentences = found
         self.words: set[str] = set().union(*[sentence.words for sentence in found])
         self.allowed: dict[Term, bool] = {}
+        self._held: dict[Term, bool] = {}
 
     @lazy_attribute
     def text(self) -> str:
@@ -116,7 +117,11 @@ class Vocabulary:
 
     def holds(self, term: Term) -> bool:
         """Tell whether a term holds in one of the sentences: two words as one must stand side by side."""
-        return self.allows(term) and (not term.pairs or any(term.holds(sentence) for sentence in self._sentences))
+        held = self._held.get(term)
+        if held is None:
+            held = self.allows(term) and (not term.pairs or any(term.holds(sentence) for sentence in self._sentences))
+            self._held[term] = held
+        return held
 
     def has_other(self, term: Term) -> bool:
         """Look for stems, pieces, Chinese and pairs of words."""
@@ -246,7 +251,10 @@ def phrase_words(phrase: Phrase) -> frozenset[str] | None:
 
 
 class Speech:
-    """The sentences of a text, and which phrases hold in them."""
+    """The sentences of a text, and which phrases hold in them.
+
+    Which sentences hold a term is an integer with a bit for each of them, so that a phrase costs the same in a long log as in a question.
+    """
 
     def __init__(self, found: list[Sentence], vocabulary: Vocabulary | None = None) -> None:
         """Take the sentences, and the words of the text that they are from where they are not all of it."""
@@ -254,6 +262,69 @@ class Speech:
         self.vocabulary = vocabulary or Vocabulary(found)
         self.words = self.vocabulary.words
         self._said: dict[str, Sentence | None] = {}
+        self._holding: dict[Term, int] = {}
+
+    @lazy_attribute
+    def _with_word(self) -> dict[str, list[int]]:
+        """For each word the sentences that have it."""
+        rows: dict[str, list[int]] = {}
+        for row, sentence in enumerate(self.sentences):
+            for word in sentence.words:
+                rows.setdefault(word, []).append(row)
+        return rows
+
+    @lazy_attribute
+    def _sorted_words(self) -> list[str]:
+        return sorted(self._with_word)
+
+    @lazy_attribute
+    def _text(self) -> tuple[str, list[int]]:
+        """The lowered sentences, a line each, and where each of them begins."""
+        starts: list[int] = []
+        size = 0
+        for sentence in self.sentences:
+            starts.append(size)
+            size += len(sentence.lowered) + 1
+        return "\n".join([sentence.lowered for sentence in self.sentences]), starts
+
+    def holding(self, term: Term) -> int:
+        """Return the sentences in which one of a term's alternatives occurs, a bit for each."""
+        found = self._holding.get(term)
+        if found is None:
+            found = self._holding[term] = self._look_for(term)
+        return found
+
+    def _look_for(self, term: Term) -> int:
+        with_word = self._with_word
+        found = 0
+        for word in term.words:
+            if word in with_word:
+                found |= _bits(with_word[word])
+        for stem in term.stems:
+            words = self._sorted_words
+            for position in range(bisect_left(words, stem), len(words)):
+                if not words[position].startswith(stem):
+                    break
+                found |= _bits(with_word[words[position]])
+        for piece in (*term.pieces, *term.cjk):
+            found |= self._with_piece(piece)
+        for parts, needle in term.pairs:
+            both = -1
+            for part in parts:
+                both &= _bits(with_word.get(part, []))
+            found |= _bits([row for row in _rows(both) if _side_by_side(needle, self.sentences[row].lowered)]) if both else 0
+        return found
+
+    def _with_piece(self, piece: str) -> int:
+        text, starts = self._text
+        rows: list[int] = []
+        at = text.find(piece)
+        while at >= 0:
+            row = bisect_right(starts, at) - 1
+            rows.append(row)
+            # Once in a sentence is enough.
+            at = text.find(piece, starts[row + 1]) if row + 1 < len(starts) else -1
+        return _bits(rows)
 
     @lazy_attribute
     def under_title(self) -> list[Sentence]:
@@ -278,10 +349,47 @@ class Speech:
     def said(self, phrase: str) -> Sentence | None:
         """Return the first sentence in which a phrase holds."""
         if phrase not in self._said:
-            parsed = parse_phrase(phrase)
-            possible = parsed.possible(self.vocabulary)
-            self._said[phrase] = next((one for one in self.sentences if parsed.holds(one)), None) if possible else None
+            self._said[phrase] = self._first(parse_phrase(phrase))
         return self._said[phrase]
+
+    def _first(self, phrase: Phrase) -> Sentence | None:
+        if not self.sentences or not phrase.possible(self.vocabulary):
+            return None
+        found = -1
+        for term in phrase.terms:
+            found &= self.holding(term)
+            if not found:
+                return None
+        if found < 0:
+            found = (1 << len(self.sentences)) - 1
+        if phrase.least:
+            found = _at_least(phrase.least, [self.holding(term) for term in phrase.further], found)
+        return self.sentences[(found & -found).bit_length() - 1] if found else None
+
+
+def _bits(rows: list[int]) -> int:
+    """Return the integer with a bit set for each of some rows."""
+    if not rows:
+        return 0
+    data = bytearray(max(rows) // 8 + 1)
+    for row in rows:
+        data[row >> 3] |= 1 << (row & 7)
+    return int.from_bytes(data, "little")
+
+
+def _rows(bits: int) -> list[int]:
+    """Return the rows of which an integer has the bits, in order."""
+    data = bits.to_bytes((bits.bit_length() + 7) // 8, "little")
+    return [index * 8 + bit for index, byte in enumerate(data) if byte for bit in range(8) if byte >> bit & 1]
+
+
+def _at_least(least: int, holding: list[int], among: int) -> int:
+    """Return the rows that at least so many of the integers have, among some."""
+    reached = [among] + [0] * least
+    for bits in holding:
+        for count in range(least, 0, -1):
+            reached[count] |= reached[count - 1] & bits
+    return reached[least]
 
 
 def _title(found: list[Sentence]) -> Sentence | None:

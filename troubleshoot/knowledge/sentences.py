@@ -13,10 +13,12 @@ from troubleshoot.patterns import anchored, searched
 #: A sentence longer than this many characters is a dump of options or data, not prose.
 MAX_SENTENCE = 400
 _SENTENCE_END = searched(r"(?<!\bincl)(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)(?<!\baka)(?<!\bapprox)[.!?;](?=\s|$)|[。！？；\n]")
+#: Of longer logs the sentences at the beginning and at the end count.
+_MOST = 24_000
 #: A shorter line was ended on purpose.
 _WRAPPED = 50
 #: The end of a line within a sentence, six words of prose before it at least, and how the next line goes on.
-_WRAPS = searched(r"(?<![\w'\"`,.()/%→-])(?:[\w'\"`,.()/%→-]++ ){5}[\w'\"`()/%-]*[\w)`]$")
+_WRAPS = searched(r"(?<![\w'\"`,.()/%→-])(?:[\w'\"`,.()/%→-]++ ){5}[\w'\"`()/%-]{0,100}(?<=[\w)`])$")
 _GOES_ON = anchored(r"[a-z][a-z'-]*+(?:[,.;!?)]*+(?: |$))")
 #: A word with digits, an underscore or quotes may begin a new line of a log as well: it must be one that did not fit.
 _WORD = anchored(r"[`'\"(]*+[^\W_][\w.'/-]*+[`'\")]*+[,.;!?]*+(?= |$)")
@@ -101,7 +103,7 @@ def sentences(lines: list[tuple[int, str]]) -> list[Sentence]:
             first = number
     if begun is not None:
         _add(found, *begun)
-    return found
+    return found if len(found) <= _MOST else found[: _MOST // 2] + found[-_MOST // 2 :]
 
 
 def _may_go_on(line: str) -> bool:

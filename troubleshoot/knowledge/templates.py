@@ -1,17 +1,19 @@
 """Message templates: literal text with typed holes, alternatives and optional tails (syntax: docs/writing-entries.md).
 
-A template compiles to a pattern without nested quantifiers, over text that was lowered and whose white space was collapsed; every
-repetition is bounded, so the cost is linear in what is pasted. A second form without any blanks serves terminals that wrapped inside a
-word.
+A template compiles to a pattern over text that was lowered and whose white space was collapsed. Every repetition is bounded, a gap of text
+ends where the template begins anew, and the pattern is tried near its longest literal only: so the cost is linear in what is pasted. A
+second form without any blanks serves terminals that wrapped inside a word.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
 from troubleshoot.dtypes import JOINED_DTYPE, NAMED_DTYPE, device_index, parse_device, parse_dtype, parse_dtype_name, parse_tensor_type
+from troubleshoot.lazy import lazy_attribute
 from troubleshoot.patterns import searched
 
 #: hole type -> pattern over lowered text; (with blanks allowed, without)
@@ -31,6 +33,10 @@ _HOLES: dict[str, tuple[str, str]] = {
 #: words of literal text, and their parts that can serve as index keys (phrases.tokens makes the same ones of a report)
 _WORD = searched(r"[a-z0-9_]+")
 _PART = searched(r"[a-z0-9]{3,}")
+
+
+#: More than a base has templates, in both forms.
+_KEPT = 16_384
 
 
 class TemplateError(ValueError):
@@ -84,28 +90,53 @@ class Captured:
 
 @dataclass(frozen=True)
 class Template:
-    """A parsed template with its two patterns."""
+    """A parsed template with its pattern."""
 
     text: str
     nodes: tuple[Node, ...]
-    pattern: re.Pattern[str]
     holes: tuple[Hole, ...]
-    #: literal text that every match holds, and how many characters of a match may lie before it: looking for it is far cheaper than
-    #: trying the pattern everywhere
+    #: The pattern's source.
+    source: str
+    #: Literal text that every match holds, and how many characters of a match may lie before it and, with it, from its beginning on.
     probe: str
-    reach: int
+    before: int
+    behind: int
+
+    @lazy_attribute
+    def pattern(self) -> re.Pattern[str]:
+        """The compiled pattern; most templates are told by their probe not to be there."""
+        return searched(self.source)
 
     def search(self, lowered: str, original: str, start: int = 0, end: int | None = None) -> TemplateMatch | None:
         """Find the first match in ``lowered``; captures are read from ``original``, which has the same length."""
-        found = lowered.find(self.probe, start)
-        if found < 0:
-            return None
-        match = self.pattern.search(lowered, max(start, found - self.reach), len(lowered) if end is None else end)
+        for first, last in self.stretches(lowered, start, len(lowered) if end is None else end):
+            match = self.match_within(lowered, original, first, last)
+            if match is not None:
+                return match
+        return None
+
+    def stretches(self, lowered: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+        """Yield from where to where a match may lie: around each probe. Stretches that touch are one, so that nothing is searched twice."""
+        if not self.probe:
+            yield start, end
+            return
+        found = lowered.find(self.probe, start, end)
+        while found >= 0:
+            first, last = max(start, found - self.before), found + self.behind
+            found = lowered.find(self.probe, found + 1, end)
+            while 0 <= found <= last + self.before:
+                last = found + self.behind
+                found = lowered.find(self.probe, found + 1, end)
+            yield first, min(end, last)
+
+    def match_within(self, lowered: str, original: str, start: int, end: int) -> TemplateMatch | None:
+        """Find the first match in a stretch."""
+        match = self.pattern.search(lowered, start, end)
         while match is not None:
             captured = self._captured(match, original)
             if captured is not None:
                 return TemplateMatch(match.start(), match.end(), captured)
-            match = self.pattern.search(lowered, match.start() + 1, len(lowered) if end is None else end)
+            match = self.pattern.search(lowered, match.start() + 1, end)
         return None
 
     def _captured(self, match: re.Match[str], original: str) -> tuple[Captured, ...] | None:
@@ -258,32 +289,42 @@ def _is_choice(text: str, position: int) -> bool:
     return False
 
 
+_BLANKS = searched(r"\s+")
+
+
 def _collapse(text: str) -> str:
-    return re.sub(r"\s+", " ", text).lower()
+    return _BLANKS.sub(" ", text).lower()
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=_KEPT)
 def compile_template(text: str, blanks: bool = True) -> Template:
     """Compile a template, with blanks or for text without any."""
     nodes = parse_template(text)
-    holes: list[Hole] = []
-    body = _pattern(nodes, blanks, holes)
     first, last = nodes[0], nodes[-1]
-    before = r"(?<!\w)" if blanks and isinstance(first, Literal) and first.text.lstrip("`")[:1].isalnum() else ""
-    after = r"(?!\w)" if blanks and isinstance(last, Literal) and last.text.rstrip("`")[-1:].isalnum() else ""
+    left = right = ""
+    if blanks:
+        if isinstance(first, Literal) and first.text.lstrip("`")[:1].isalnum():
+            left = r"(?<!\w)"
+        elif isinstance(first, Hole):
+            left = _BOUNDARIES.get(first.type, "")
+        if isinstance(last, Literal) and last.text.rstrip("`")[-1:].isalnum():
+            right = r"(?!\w)"
+    writer = _Writer(blanks)
+    body = writer.pattern(nodes)
     # A lazy hole at the very end would catch nothing.
     if isinstance(last, Hole) and last.type == "text":
-        body = body[: -len(".{0,200}?)")] + ".{0,200})"
-    probe, reach = _probe_of(nodes, blanks)
-    return Template(text, nodes, re.compile(before + body + after), tuple(holes), probe, reach)
+        body = body.removesuffix("?)") + ")"
+    return Template(text, nodes, tuple(writer.holes), left + body + right, *_probe_of(nodes, blanks))
 
 
+#: What a template begins with is caught whole: a search would else begin at each of its characters.
+_BOUNDARIES = {"name": r"(?<![\w.:<>-])", "path": r"(?<!\S)"}
 #: No hole catches more characters than this.
 _LONGEST_HOLE = 250
 
 
-def _probe_of(nodes: tuple[Node, ...], blanks: bool) -> tuple[str, int]:
-    """Return the longest literal of a template, and how many characters a match may have before it."""
+def _probe_of(nodes: tuple[Node, ...], blanks: bool) -> tuple[str, int, int]:
+    """Return the longest literal of a template, and how many characters a match may have before it and from its beginning on."""
     probe, reach, before = "", 0, 0
     for node in nodes:
         if isinstance(node, Literal):
@@ -293,7 +334,8 @@ def _probe_of(nodes: tuple[Node, ...], blanks: bool) -> tuple[str, int]:
                 before += len(text) + 1
         else:
             before += _longest(node)
-    return probe, reach
+    # One more, so that what must not follow the last word is seen.
+    return probe, reach, before - reach + 1
 
 
 def _longest(node: Node) -> int:
@@ -310,20 +352,55 @@ def _literal(node: Literal, blanks: bool) -> str:
     return text if blanks else text.replace(" ", "")
 
 
-def _pattern(nodes: tuple[Node, ...], blanks: bool, holes: list[Hole]) -> str:
-    parts: list[str] = []
-    for node in nodes:
-        if isinstance(node, Literal):
-            # What is pasted from a rendered page has lost its backticks.
-            parts.append(re.escape(_literal(node, blanks)).replace("`", "`?"))
-        elif isinstance(node, Hole):
-            parts.append(f"(?P<h{len(holes)}>{_HOLES[node.type][0 if blanks else 1]})")
-            holes.append(node)
-        elif isinstance(node, Choice):
-            parts.append("(?:" + "|".join(_pattern(branch, blanks, holes) for branch in node.branches) + ")")
-        else:
-            parts.append("(?:" + _pattern(node.body, blanks, holes) + ")?")
-    return "".join(parts)
+class _Writer:
+    """The pattern of a template while it is written, from left to right."""
+
+    def __init__(self, blanks: bool) -> None:
+        self.blanks = blanks
+        self.holes: list[Hole] = []
+        #: The patterns of what stands in front of the template and of the part since the last gap: a gap ends where they come again, since
+        #: the template then begins, or goes on, there. Without that, each beginning would search the gaps of all others.
+        self.head = ""
+        self.since = ""
+
+    def pattern(self, nodes: tuple[Node, ...], required: bool = True) -> str:
+        parts: list[str] = []
+        for node in nodes:
+            if isinstance(node, Literal):
+                # What is pasted from a rendered page has lost its backticks.
+                part = re.escape(_literal(node, self.blanks)).replace("`", "`?")
+                if required and len(node.text.strip()) >= _TELLING_LITERAL and len(part) > len(self.since):
+                    self.since = part
+            elif isinstance(node, Hole):
+                part = self._hole(node)
+            elif isinstance(node, Choice):
+                since = self.since
+                part = "(?:" + "|".join(self.pattern(branch, False) for branch in node.branches) + ")"
+                self.since = since
+                if required and not since and all(_begins_telling(branch) for branch in node.branches):
+                    self.since = "|".join(re.escape(_literal(branch[0], self.blanks)) for branch in node.branches)  # type: ignore[arg-type]
+            else:
+                part = "(?:" + self.pattern(node.body, False) + ")?"
+            parts.append(part)
+        return "".join(parts)
+
+    def _hole(self, node: Hole) -> str:
+        self.holes.append(node)
+        pattern = _HOLES[node.type][0 if self.blanks else 1]
+        if node.type == "text":
+            self.head = self.head or self.since
+            stops = "|".join(dict.fromkeys(one for one in (self.head, self.since) if one))
+            self.since = ""
+            pattern = f"(?:(?!{stops}).){{0,200}}?" if stops else pattern
+        return f"(?P<h{len(self.holes) - 1}>{pattern})"
+
+
+#: A literal of fewer letters may stand in a gap by chance.
+_TELLING_LITERAL = 3
+
+
+def _begins_telling(branch: tuple[Node, ...]) -> bool:
+    return bool(branch) and isinstance(branch[0], Literal) and len(branch[0].text.strip()) >= _TELLING_LITERAL
 
 
 #: What a hole of this type catches is as telling as so many literal characters: no other word is caught.
@@ -343,7 +420,7 @@ def literal_length(nodes: tuple[Node, ...]) -> int:
     return total
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=_KEPT)
 def literal_text(text: str) -> str:
     """Return a template's text in small letters with its holes left out: what a message is compared with."""
     return " ".join(_literals(parse_template(text)).split())
@@ -362,7 +439,7 @@ def _literals(nodes: tuple[Node, ...]) -> str:
     return "".join(parts)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=_KEPT)
 def template_length(text: str) -> int:
     """Return :func:`literal_length` of a template's text."""
     return literal_length(parse_template(text))

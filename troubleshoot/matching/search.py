@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from itertools import islice
 
 import msgspec
 
@@ -28,8 +29,14 @@ from troubleshoot.report.model import Report
 #: Texts longer than this are searched around the index words alone.
 _WINDOWED = 20_000
 _BEFORE, _AFTER = 1_200, 2_400
-#: Occurrences of one pattern that are looked at.
+#: Occurrences of one pattern that are looked at, and characters in which it is looked for.
 _MOST_HITS = 12
+_MOST_READ = 200_000
+#: Messages that are looked for in the whole text, and failures whose messages are held against general wordings: the first ones count.
+_MOST_LOOKED_FOR = 64
+_MOST_MESSAGES = 64
+#: Lines that are announced.
+_MOST_ANNOUNCED = 64
 _MOST_WINDOWS = 60
 #: A terminal's width breaks a paste, not a log of this length.
 _LONGEST_JOINED = 200_000
@@ -71,16 +78,27 @@ class SearchText:
             if collapsed:
                 parts.append(collapsed)
                 numbers.append(number)
-        text = " ".join(parts)
-        for failure in report.failures:
-            for one in failure.exceptions:
-                message = " ".join(one.message[:4000].split())
-                if message and message not in text:
-                    parts.append(message)
-                    numbers.append(one.line)
-                    text = f"{text} {message}"
         self.parts = parts
         self.numbers = numbers
+        text = " ".join(parts)
+        added: dict[str, int] = {}
+        looked = 0
+        for one in (one for failure in report.failures for one in failure.exceptions):
+            message = " ".join(one.message[:4000].split())
+            if not message or message in added:
+                continue
+            # Nearly always it stands where it was read.
+            rows = self.rows(range(one.line, one.last_line + 1))
+            if rows and message in " ".join(parts[rows[0] : rows[-1] + 1]):
+                continue
+            looked += 1
+            if looked <= _MOST_LOOKED_FOR and message not in text:
+                added[message] = one.line
+        for message, number in added.items():
+            self._rows.setdefault(number, []).append(len(parts))
+            parts.append(message)
+            numbers.append(number)
+        text = " ".join((text, *added)) if added else text
         # Chinese and Japanese keyboards type parentheses, colons and commas of full width; each is one character, so that offsets stay.
         self.original = text if text.isascii() else text.translate(_FULL_WIDTH)
         self.lowered = _lower(self.original)
@@ -103,13 +121,24 @@ class SearchText:
         """Return the text of the line at an offset."""
         return self.parts[max(0, bisect_right(self.starts, offset) - 1)]
 
+    @lazy_attribute
+    def _rows(self) -> dict[int, list[int]]:
+        rows: dict[int, list[int]] = {}
+        for row, number in enumerate(self.numbers):
+            rows.setdefault(number, []).append(row)
+        return rows
+
+    def rows(self, lines: range) -> list[int]:
+        """Return the parts that show some lines of the report, in order."""
+        return sorted(row for number in lines for row in self._rows.get(number, ()))
+
     def stretches(self, lines: range) -> list[tuple[int, int]]:
         """Return from where to where the text of some lines goes: a message that lines show only wrapped stands at the end once more."""
         found: list[tuple[int, int]] = []
-        for start, part, number in zip(self.starts, self.parts, self.numbers, strict=True):
-            if number in lines:
-                joins = bool(found) and found[-1][1] + 1 == start
-                found[-1:] = [(found[-1][0], start + len(part))] if joins else [*found[-1:], (start, start + len(part))]
+        for row in self.rows(lines):
+            start, end = self.starts[row], self.starts[row] + len(self.parts[row])
+            joins = bool(found) and found[-1][1] + 1 == start
+            found[-1:] = [(found[-1][0], end)] if joins else [*found[-1:], (start, end)]
         return found
 
     @lazy_attribute
@@ -201,11 +230,11 @@ class Search:
         """Look for the general wordings of fallbacks in messages that no other template fits; prose uses such words as well."""
         known = {hit.line for hit in self.hits} | {hit.line for hit, cut in self.recalled if cut}
         text = self.text
-        for failure in self.report.failures:
-            for one in failure.exceptions:
-                lines = range(one.line, one.last_line + 1)
-                for start, end in text.stretches(lines) if known.isdisjoint(lines) else ():
-                    self._generally(start, end)
+        raised = (one for failure in self.report.failures for one in failure.exceptions)
+        for one in islice(raised, _MOST_MESSAGES):
+            lines = range(one.line, one.last_line + 1)
+            for start, end in text.stretches(lines) if known.isdisjoint(lines) else ():
+                self._generally(start, end)
 
     def _generally(self, start: int, end: int) -> None:
         """Note the general wordings that a stretch of the text holds."""
@@ -221,11 +250,9 @@ class Search:
     def _fall_back_on_lines(self) -> None:
         """Look for general wordings in a line that is announced ("it stops with this:"), where a report shows no failure as such."""
         text = self.text
-        announced = False
-        for start, part in zip(text.starts, text.parts, strict=True):
-            if announced and len(part) <= _LONGEST_MESSAGE_LINE:
-                self._generally(start, start + len(part))
-            announced = part.endswith((":", "："))
+        announced = (row + 1 for row, part in enumerate(text.parts[:-1]) if part.endswith((":", "：")))
+        for row in islice((row for row in announced if len(text.parts[row]) <= _LONGEST_MESSAGE_LINE), _MOST_ANNOUNCED):
+            self._generally(text.starts[row], text.starts[row] + len(text.parts[row]))
 
     def reads(self, entry: Entry) -> frozenset[str]:
         """Return the facts that an entry's answer depends on."""
@@ -262,25 +289,27 @@ def _search_templates(text: SearchText, base: KnowledgeBase, candidates: list[in
 
 def _find(number: int, template: Template, text: SearchText, base: KnowledgeBase) -> list[Hit]:
     hits: list[Hit] = []
-    if template.probe not in text.lowered:
-        return hits
-    for start, end in _windows(number, text, base):
+    read = 0
+    for start, end in _stretches(number, template, text, base):
+        read += end - start
         position = start
         while len(hits) < _MOST_HITS:
-            match = template.search(text.lowered, text.original, position, end)
+            match = template.match_within(text.lowered, text.original, position, end)
             if match is None:
                 break
             hits.append(Hit(number, text.line_at(match.start), match.captured, text.part_at(match.start)))
             position = max(match.end, position + 1)
+        if read > _MOST_READ or len(hits) >= _MOST_HITS:
+            break
     return hits
 
 
-def _windows(number: int, text: SearchText, base: KnowledgeBase) -> list[tuple[int, int]]:
-    """Return the stretches in which a pattern can occur: the whole of a short text, else around its index words."""
+def _stretches(number: int, template: Template, text: SearchText, base: KnowledgeBase) -> Iterable[tuple[int, int]]:
+    """Return the stretches in which a template can match: around its probe, or around its index words where it has none."""
     length = len(text.lowered)
     words = base.words_of(number)
-    if length <= _WINDOWED or not words:
-        return [(0, length)]
+    if template.probe or length <= _WINDOWED or not words:
+        return template.stretches(text.lowered, 0, length)
     windows: list[tuple[int, int]] = []
     for word in words:
         position = text.lowered.find(word)

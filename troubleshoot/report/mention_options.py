@@ -30,7 +30,7 @@ _SWITCH = (
 _CAST = rf"\.to\([^()\n]{{0,60}}?(?=torch\.){_DTYPE}(?!\w)"
 _PROSE = (
     r"(?:\bload(?:ed|ing)?|\brun(?:ning)?|\btrain(?:ed|ing)?|\bus(?:e|ed|ing)|\bcast(?:ed|ing)?|\bconvert(?:ed|ing)?|\binference|用|使用|采用|以)"
-    rf"[^\n.;:]{{0,40}}?(?<![A-Za-z0-9_.]){_DTYPE}(?![A-Za-z0-9_])"
+    rf"[^\n.;:]{{0,40}}?(?=[tfhbd])(?<![A-Za-z0-9_.]){_DTYPE}(?![A-Za-z0-9_])"
 )
 _MENTIONED = (
     r"(?<![A-Za-z0-9_.])(?:torch\.)?"

@@ -11,7 +11,7 @@ _TERMINATE = anchored(r".*terminate called after throwing an instance of '([^']{
 _UNCAUGHT = anchored(r".*terminating (?:due to|with) uncaught exception of type ([\w:]{1,200})(?:: (.*))?")
 _FAULT_FRAME = anchored(r'File "([^"]*)", line (\d{1,9}) in (.*)$')
 _RANK = searched(r"\[[Rr]ank (\d{1,5})\]")
-_FOOTER_RANK = searched(r"\s*rank\s{1,20}: (\d{1,6})(?:\s|$)")
+_FOOTER_RANK = anchored(r"\s*+rank\s{1,20}: (\d{1,6})(?:\s|$)")
 
 
 def read_terminate(source: Source, at: int) -> tuple[RaisedException | None, int]:

@@ -13,13 +13,11 @@ from troubleshoot.report.tracebacks import read_exception_line, read_message
 _HEADER = anchored(r"([A-Za-z_][\w.]*)\s{2,}Traceback \(most recent call last\)")
 _FILE = anchored(r"File (\S.*?):(\d{1,7})(?:, in (.*))?$")
 _CELL = anchored(r"((?:Cell|Input) In ?\[\d+\]|In ?\[\d+\])(?:, line (\d{1,7}))?(?:, in (.*))?$")
-_SOURCE = (
+#: Up to the arguments of the function or the end of the line.
+_INPUT = anchored(
     r"(<ipython-input-[^>\s]{1,80}>|\[?(?:[A-Za-z]:|~|/|\.{1,3}[/\\])[^\n\t]*?(?:\]\([^()\s]{0,300}\))?)"
-    r" in (<[^>]{1,60}>|[\w.<>]{1,200})"
+    r" in (<[^>]{1,60}>|[\w.<>]{1,200})(?=\(|$)"
 )
-_INPUT = anchored(_SOURCE + "()$")
-#: With the arguments of the function, up to the bracket that ends the line.
-_CALLED = anchored(_SOURCE + r"\((.*)\)$")
 _LINK = anchored(r"\[([^\]]{1,1000})\]\([^()\s]{0,300}\)$")
 _ARROW = anchored(r"-{1,12}> ?(\d{1,7})(?:\s(.*))?$")
 _SKIPPED = anchored(r"\[?\.\.\. (?:skipping|last \d|\d+ frames?|hidden)|\d{1,4} frames?$")
@@ -121,8 +119,8 @@ def _frame(stripped: str) -> tuple[str, str | None, int | None] | None:
 
 
 def _match_input(stripped: str) -> re.Match[str] | None:
-    # Whether there is a bracket to look for is told by the end of the line, and not at each " in ".
-    return _CALLED.match(stripped) if stripped.endswith(")") else _INPUT.match(stripped)
+    match = _INPUT.match(stripped)
+    return match if match and (match.end() == len(stripped) or stripped.endswith(")")) else None
 
 
 def _name(function: str | None) -> str | None:
