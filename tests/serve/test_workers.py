@@ -32,7 +32,6 @@ from starlette.testclient import TestClient
 
 from troubleshoot.errors import InputError
 from troubleshoot.serve import Settings, create_app
-from troubleshoot.serve.engine import Engine
 from troubleshoot.serve.errors import RequestError
 from troubleshoot.serve.processes import Pool
 from troubleshoot.serve.worker import DONE, Setup
@@ -166,11 +165,37 @@ def pool() -> Iterator[Callable[..., Pool]]:
 @pytest.mark.parametrize("forks", [True, False])
 def test_with_and_without_fork(pool: Callable[..., Pool], forks: bool) -> None:
     """Where there is no fork each worker starts from nothing; it does the same."""
-    one = pool(Settings(engines=1, cpu_limit=0.2), forks=forks)
+    one = pool(Settings(engines=1, cpu_limit=0.2, timeout=60.0), forks=forks)
     assert asked(one, REPORT).result(60)[:1] == DONE
     with pytest.raises(RequestError, match="processor time"):
         asked(one, "BURN").result(60)
     assert asked(one, REPORT).result(60)[:1] == DONE
+
+
+def test_no_worker_can_start(pool: Callable[..., Pool], monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is told at the start, and to every request; the next one tries again."""
+    one = pool(Settings(engines=2, timeout=60.0))
+    with monkeypatch.context() as broken:
+        broken.setattr(sys, "executable", "/no/such/python")
+        with pytest.raises(OSError, match="no/such"):
+            one.start().result(60)
+        with pytest.raises(RequestError) as refused:
+            asked(one, REPORT).result(60)
+        assert refused.value.status == 503
+    assert asked(one, REPORT).result(60)[:1] == DONE
+
+
+def test_closing_answers_what_waits(pool: Callable[..., Pool]) -> None:
+    """Nobody waits for a pool that has ended."""
+    one = pool(Settings(engines=1))
+    one.start().result(60)
+    tasks = [asked(one, "WAIT"), asked(one, REPORT)]
+    one.close()
+    for task in tasks:
+        with pytest.raises(RequestError):
+            task.result(10)
+    with pytest.raises(RequestError):
+        asked(one, REPORT)
 
 
 def test_too_many_wait(pool: Callable[..., Pool]) -> None:
@@ -191,7 +216,7 @@ def test_one_worker_is_left_to_short_reports(pool: Callable[..., Pool]) -> None:
     """However many long reports wait, a short one finds a worker."""
     one = pool(Settings(engines=2))
     one.start().result(60)
-    long = [asked(one, "SLEEP" + "\n" * 20_000) for _ in range(3)]
+    long = [asked(one, "SLEEP" + "\n" * 70_000) for _ in range(3)]
     assert asked(one, REPORT).result(60)[:1] == DONE
     assert not any(task.done() for task in long)
     assert all(task.result(60)[:1] == DONE for task in long)
@@ -207,6 +232,20 @@ def test_a_request_given_up_is_not_read(pool: Callable[..., Pool]) -> None:
     given_up = asked(one, "WAIT")
     assert given_up.cancel()
     assert asked(one, REPORT).result(10)[:1] == DONE
+
+
+def test_late_is_late(pool: Callable[..., Pool]) -> None:
+    """What waited until its time was over is not begun, and what runs ends when its request is given up: no worker is busy for nobody."""
+    one = pool(Settings(engines=1, timeout=0.5))
+    one.start().result(60)
+    began = time.monotonic()
+    tasks = [asked(one, "WAIT"), asked(one, REPORT)]
+    for task in tasks:
+        with pytest.raises(RequestError, match=r"longer than 0\.5 s"):
+            task.result(60)
+    assert time.monotonic() - began < 5
+    while asked(one, REPORT).exception(60) is not None:
+        pass
 
 
 @needs_proc
@@ -367,9 +406,3 @@ def test_the_protocol_on_standard_streams(tmp_path: Path) -> None:
         process.stdin.close()
         assert process.wait(20) == 0
     assert len(family) == 2 and gone(family)
-
-
-def test_the_engine_is_the_operators(client: TestClient) -> None:
-    """What the class of the engine says is what workers say."""
-    assert issubclass(Burning, Engine)
-    assert client.get("/readyz").json()["issues"] > 0

@@ -82,7 +82,7 @@ def serve(
     ] = "0",
     cpu_limit: Annotated[
         str, typer.Option("--cpu-limit", metavar="SECONDS", help="The most processor time that reading one request may take.")
-    ] = "4",
+    ] = "3",
     memory_limit: Annotated[
         str, typer.Option("--memory-limit", metavar="MIB", help="The most memory that a process that reads requests may take.")
     ] = "512",

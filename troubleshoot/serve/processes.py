@@ -7,6 +7,7 @@ program's main module again (everything on ``multiprocessing``), which a server 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import os
@@ -16,6 +17,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -28,7 +30,7 @@ from troubleshoot.serve.worker import Setup
 _log = logging.getLogger("troubleshoot.serve")
 
 #: A task with more bytes is long: one worker is always left to the short ones.
-SHORT = 16_384
+SHORT = 65_536
 #: Long tasks that may wait for each worker.
 _WAITING = 8
 #: Seconds that a fork server may take to load, and to end.
@@ -38,6 +40,8 @@ _LOADING, _ENDING = 60.0, 3.0
 @dataclass(eq=False)
 class _Task:
     data: bytes
+    #: When its request is given up, by time.monotonic().
+    deadline: float
     future: Future[bytes] = field(default_factory=Future)
 
     @property
@@ -78,7 +82,8 @@ class _ForkServer:
 
     def close(self) -> None:
         """End it, and with it all its workers."""
-        self._control.shutdown(socket.SHUT_RDWR)
+        with contextlib.suppress(OSError):
+            self._control.shutdown(socket.SHUT_RDWR)
         self._control.close()
         try:
             self._process.wait(_ENDING)
@@ -185,7 +190,7 @@ class Pool:
             RequestError: 503 where too many tasks wait. The future raises it too, where a task ended its worker or could not be done.
         """
         self.start()
-        task = _Task(data)
+        task = _Task(data, time.monotonic() + self._settings.timeout)
         waiting, most = (self._long, _WAITING * self._size) if task.long else (self._short, self._settings.max_requests)
         with self._changed:
             if self._closed:
@@ -206,7 +211,8 @@ class Pool:
             self._long.clear()
             self._changed.notify_all()
         for task in dropped:
-            task.future.cancel()
+            if task.future.set_running_or_notify_cancel():
+                task.future.set_exception(_no_worker())
         with self._source_lock:
             source, self._source = self._source, None
         if source is not None:
@@ -253,8 +259,7 @@ class Pool:
             except OSError as error:
                 self._lost(source, error)
                 continue
-            if not self._ready.done():
-                self._ready.set_result(None)
+            self._tell_ready(None)
             return found
         return None
 
@@ -267,8 +272,13 @@ class Pool:
             if source is not None and self._source is source:
                 self._source = None
                 source.close()
-        if source is None and not self._ready.done():
-            self._ready.set_exception(error)
+        if source is None:
+            self._tell_ready(error)
+
+    def _tell_ready(self, error: OSError | None) -> None:
+        with self._changed:
+            if not self._ready.done():
+                self._ready.set_result(None) if error is None else self._ready.set_exception(error)
 
     def _undone(self, task: _Task) -> _Worker | None:
         task.future.set_exception(_no_worker())
@@ -281,9 +291,13 @@ class Pool:
             self._end(one)
             other = self._worker()
             return self._exchanged(other, task) if other is not None else self._undone(task)
+        left = task.deadline - time.monotonic()
+        if left <= 0:
+            task.future.set_exception(self._told("time"))
+            return one
         reply, late = None, False
         try:
-            one.channel.settimeout(self._settings.timeout)
+            one.channel.settimeout(left)
             worker.send(one.channel, task.data)
             reply = worker.receive(one.channel)
         except TimeoutError:
@@ -317,6 +331,9 @@ class Pool:
         self._stopped(reason)
         fields = {"reason": reason, "status": status, "bytes": len(task.data)}
         _log.warning("worker ended", extra={"fields": fields})
+        return self._told(reason)
+
+    def _told(self, reason: str) -> RequestError:
         settings = self._settings
         status, text, code = {
             "cpu": (422, f"This report took more than {settings.cpu_limit:g} s of processor time", "cpu_limit"),

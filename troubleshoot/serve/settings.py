@@ -35,7 +35,7 @@ class Settings:
     timeout: float = 10.0
     max_requests: int = 256
     engines: int = 0
-    cpu_limit: float = 4.0
+    cpu_limit: float = 3.0
     memory_limit: int = 512 * 1024 * 1024
     feedback: Path | None = None
     store_reports: bool = False
