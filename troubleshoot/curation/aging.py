@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timezone
+from datetime import UTC, date, datetime
 from typing import Literal
 
 from packaging.version import Version
@@ -57,7 +57,7 @@ def stale(
     base = kb if kb is not None else load_kb()
     entries = [entry for entry in map(base.entry, base.ids()) if entry.status != "withdrawn"]
     releases, unasked = ({}, ()) if offline else _releases(entries, published, say)
-    oldest = _months_before(today or datetime.now(timezone.utc).date(), months)
+    oldest = _months_before(today or datetime.now(UTC).date(), months)
     records = kept(base)
     found = [one for entry in entries for one in _of(entry, records, oldest, releases)]
     return Staleness(tuple(found), unasked)

@@ -122,6 +122,8 @@ def _collect_env(draft: Draft, lines: Sequence[str], numbers: Sequence[int]) -> 
             if not line.lstrip("-*> ").startswith("PyTorch version:"):
                 continue
             inside = True
+        if not line:
+            continue
         label, colon, value = line.lstrip("-*> ").partition(":")
         key = label.strip().lower()
         value = value.strip()
@@ -137,7 +139,7 @@ def _collect_env(draft: Draft, lines: Sequence[str], numbers: Sequence[int]) -> 
             if found:
                 _device(draft, found[1], numbers[index], "xpu")
         elif not colon:
-            if section == "cpu" and line and draft.os == "macos":
+            if section == "cpu" and draft.os == "macos":
                 _apple(draft, line, numbers[index])
         elif key == "pytorch version":
             version = _known(value)

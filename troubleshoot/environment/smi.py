@@ -82,7 +82,8 @@ def _nvidia_log(draft: Draft, lines: Sequence[str], numbers: Sequence[int]) -> N
     name: tuple[str, int] | None = None
     in_memory = False
     for index, line in enumerate(lines):
-        label, colon, value = (part.strip() for part in line.partition(":"))
+        label, colon, value = line.partition(":")
+        label, value = label.strip(), value.strip()
         if not colon:
             in_memory = label == "FB Memory Usage"
         elif label == "Product Name":
@@ -150,18 +151,21 @@ def _rocm(draft: Draft, lines: Sequence[str], numbers: Sequence[int]) -> None:
         )
         draft.closed_accelerators = True
 
+    card_line = anchored(r"\s*+GPU\[(\d++)\]\s*+:\s*+(Card [Ss]eries|Card [Mm]odel|GFX Version)\s*+:\s*+(\S.*)$")
+    target_line = anchored(r"\s*+Name:\s++(gfx[0-9a-f]++)\s*$")
+    name_line = anchored(r"\s*+Marketing Name:\s*+(.*)$")
     cards: dict[str, dict[str, tuple[str, int]]] = {}
     for index, line in enumerate(lines):
-        card = anchored(r"\s*+GPU\[(\d++)\]\s*+:\s*+(Card [Ss]eries|Card [Mm]odel|GFX Version)\s*+:\s*+(\S.*)$").match(line)
+        card = card_line.match(line) if "GPU[" in line else None
         if card:
             cards.setdefault(card[1], {})[card[2].lower()] = (card[3].rstrip(), numbers[index])
             continue
-        name = anchored(r"\s*+Name:\s++(gfx[0-9a-f]++)\s*$").match(line)
+        name = target_line.match(line) if "gfx" in line else None
         if name:
             pending = (name[1], numbers[index])
             continue
-        called = anchored(r"\s*+Marketing Name:\s*+(.*)$").match(line)
-        if called and pending:
+        called = name_line.match(line) if pending else None
+        if called and pending is not None:
             marketing = called[1].rstrip() or None
             add(pending[0], marketing, pending[1])
             pending = None

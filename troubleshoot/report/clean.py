@@ -12,6 +12,9 @@ from troubleshoot.report.prefixes import strip_prefixes
 #: what is pasted (a record of a log with a traceback in it is one line), the second for a line that is read.
 LINE_LIMIT = 200_000
 _READ_LIMIT = 8_000
+#: Empty lines in a row that are kept.
+_MOST_BLANK = 6
+_MANY_LINES = 2_000
 _HEADER = "Traceback (most recent call last)"
 
 
@@ -56,6 +59,8 @@ def clean(text: str, numbers: list[int] | None = None) -> CleanText:
     if not lines[-1]:
         lines.pop()
     numbers = list(range(1, len(lines) + 1)) if numbers is None else numbers[: len(lines)]
+    if len(lines) > _MANY_LINES or "\n" * (_MOST_BLANK + 2) in text:
+        lines, numbers = _without_gaps(lines, numbers)
     cut = _shorten(lines, LINE_LIMIT)
     if "\r" in text:
         lines, numbers = _carriage_returns(lines, numbers)
@@ -71,6 +76,19 @@ def clean(text: str, numbers: list[int] | None = None) -> CleanText:
     if ("+" in text and "+-" in text) or (not text.isascii() and ("│" in text or "┃" in text)):
         result.lines = _unbox(result.lines)
     return result
+
+
+def _without_gaps(lines: list[str], numbers: list[int]) -> tuple[list[str], list[int]]:
+    """Leave out what goes on in a run of lines without anything: a few of them already end everything that a blank line can end."""
+    kept: list[str] = []
+    rows: list[int] = []
+    blank = 0
+    for line, number in zip(lines, numbers, strict=True):
+        blank = blank + 1 if not line or line.isspace() else 0
+        if blank <= _MOST_BLANK:
+            kept.append(line)
+            rows.append(number)
+    return kept, rows
 
 
 def _shorten(lines: list[str], limit: int) -> bool:

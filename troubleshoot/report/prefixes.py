@@ -70,11 +70,16 @@ def strip_prefixes(lines: list[str]) -> tuple[list[str], list[str], dict[str, in
     stamped: list[bool] = []
     changed = False
     for line in lines:
+        if not line:
+            bare.append(line)
+            streams.append("")
+            stamped.append(False)
+            continue
         at = 0
         stream = ""
         timed = False
         for _ in range(_MOST_PARTS):
-            match = part.match(line, at) if line[at : at + 1] else None
+            match = part.match(line, at) if at < len(line) else None
             if match and match.end() > at:
                 at = match.end()
                 kind = match.lastgroup or ""

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -279,7 +279,7 @@ def _result(
         others={name: "of its time" if dated else version for name, version in plan.installs.items()},
         probes=tuple(seen[version] for version in releases if version in seen),
         borders=borders,
-        date=datetime.now(timezone.utc).date().isoformat(),
+        date=datetime.now(UTC).date().isoformat(),
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,7 @@ def record_of(result: Verification) -> dict[str, Any]:
         "python": environment.get("python"),
         "versions": dict(environment.get("packages") or {}),
         "tool": __version__,
-        "date": datetime.now(timezone.utc).date().isoformat(),
+        "date": datetime.now(UTC).date().isoformat(),
         "before": {"outcome": result.before.outcome, "error": _first_line(result.before.error), "diagnosed_as": result.before.diagnosed_as},
         "fixes": [
             {
