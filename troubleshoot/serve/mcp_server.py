@@ -17,6 +17,7 @@ from mcp.types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import Field
 
 from troubleshoot.errors import InputError, UnknownIssueError
+from troubleshoot.redact import redact_text
 from troubleshoot.render import render, render_documents
 from troubleshoot.render.entry import cause_document, entry_document
 from troubleshoot.serve.engine import as_data
@@ -113,7 +114,7 @@ def _add_tools(server: MCPServer[Any], work: Work) -> None:
             work.metrics.diagnosis(diagnosis.verdict)
             data = as_data(diagnosis, errors, _MOST_DIAGNOSES)
             text = render(diagnosis, "markdown", redact=True)
-            return text + "".join(f"\n> {one}\n" for one in errors), data
+            return text + "".join(f"\n> {redact_text(one, personal=True)}\n" for one in errors), data
 
         text, data = await _done(work, task, len(report) + len(environment or ""))
         return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=data)
@@ -200,7 +201,7 @@ async def _run(command: str, argument: str) -> str:
         raise ToolError(f"{command} took longer than {_RUN_SECONDS:g} s and was stopped.") from None
     output = done.stdout.decode("utf-8", "replace").strip()
     if not output:
-        raise ToolError(done.stderr.decode("utf-8", "replace").strip()[-2000:] or f"{command} printed nothing.")
+        raise ToolError(redact_text(done.stderr.decode("utf-8", "replace").strip())[-2000:] or f"{command} printed nothing.")
     return output
 
 
