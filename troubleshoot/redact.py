@@ -161,11 +161,13 @@ def _options(text: str, lowered: str) -> str:
 
 # -- values that are given to a name ------------------------------------------------------------------------------------------------------
 
+#: A quote as HTML, URLs and JSON write it.
+_ENCODED = r"&quot;|&#3[49];|%2[27]|\\{1,7}u002[27]"
 #: On the lowered text: a word that names a secret, what may end a name, what may stand between it and its value, and the value's quote.
 _NAME = (
     rf"(?P<word>{rules.PASSWORDS}|(?P<secret>{rules.SECRETS})|(?P<other>{rules.OTHERS}))"
     r"s?(?:[_-]?(?:id|value|string|str|b64|base64|read|write|ro|rw|prod|dev|test|new|old|main|default|bedrock|[0-9]{1,3}))?"
-    r"(?P<close>[\\\"'`\])*]{0,6})"
+    rf"(?P<close>[\\\"'`\])*]{{0,6}}(?:{_ENCODED})?)"
     r"(?P<given>[ \t\u3000\xa0]{0,8}+"
     r"(?:(?::=|=>|->|={1,3}|!=|:|：|＝|%3d|%3a|>)"
     # token: str = "..."
@@ -173,10 +175,10 @@ _NAME = (
     r"|,?[ \t\r\n]{0,40}+(?:\\n[ ]{0,20})?-?[ \t]{0,3}\\{0,3}[\"']?value\\{0,3}[\"']?[ \t]{0,3}[:=]"
     r"|,(?=[ \t]{0,3}[bru]?[\\\"'])|\||(?:is|was)(?=[ \t:\"'`])|[为為是])[:：]?"
     r"[ \t\u3000\xa0]{0,8}|[ \t]{1,8}(?=[^\s=:]{0,39}[0-9]|[\\\"'`]))"
-    r"(?:\\\r?\n[ \t]{0,20}|[|>][+-]?(?:\r?\n|\\n)[ \t]{0,20}|\(?\r?\n[ \t]{0,40}(?=[\"'(]))?"
+    r"(?:\\\r?\n[ \t]{0,20}|[|>][+-]?(?:\r?\n|\\n)[ \t]{0,20}|\(?\r?\n[ \t]{0,40}(?=[\"'(])|\r?\n[ \t]{1,40}(?=[^\s=:]{0,39}[0-9]))?"
     r"(?:[a-z_][a-z0-9_.]{0,30}\([ \t]{0,3}(?:value=)?(?=[bfru]{0,2}\\{0,3}[\"']))?"
     r"(?:[(\[{](?!redacted:)|[“‘「『])?(?:[bfru]{1,2}(?=\\{0,3}[\"']))?"
-    r"(?P<quote>\\{0,7}(?:\"\"\"|'''|[\"'`]))?"
+    rf"(?P<quote>\\{{0,7}}(?:\"\"\"|'''|[\"'`])|{_ENCODED})?"
 )
 #: What a name is made of.
 _NAME_CHARACTERS = "abcdefghijklmnopqrstuvwxyz0123456789_-."
@@ -206,15 +208,16 @@ def _named(text: str) -> str:
     lowered = _lowered(text)
     parts: list[str] = []
     done = judged = 0
-    for match in _compiled(_NAME).finditer(lowered):
-        if match.start() < done:
-            continue
+    search = _compiled(_NAME).search
+    match = search(lowered)
+    while match is not None:
         judged += 1
         span = _value(match, text, lowered) if judged <= _MOST_JUDGED else (match.end(), _line_end(text, match.end()))
         if span is not None:
             kind = "password" if match["secret"] is None and match["other"] is None else "secret"
             parts += (text[done : span[0]], MASK.format(kind))
             done = span[1]
+        match = search(lowered, max(done, match.end()))
     return "".join((*parts, text[done:])) if parts else text
 
 
@@ -326,6 +329,7 @@ def _is_secret(value: str, strength: str, given: str, *, quoted: bool, option: b
             (random and numbers > 1)
             or (sure and not quoted and len(value) >= 6 and digits and not value.isdecimal())
             or (option and len(value) >= 16)
+            or (sure and len(value) >= 24 and value.isalnum())
         )
     return sure and random and len(value) >= 20 and letters
 

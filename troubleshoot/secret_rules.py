@@ -120,7 +120,7 @@ PATTERNS: tuple[tuple[tuple[str, ...], str, str], ...] = (
         r"(?i)(\b(?:set-)?cookie['\"\\]{0,6}[ \t]{0,3}[:=,][ \t]{0,3}b?['\"\\]{0,6})(?=[A-Za-z0-9_.-]{1,60}=)[^\r\n'\"\\]{4,}",
         r"\1[redacted:cookie]",
     ),
-    (("bearer",), r"(?i)(\bbearer[\s'\",:=]{1,4})(?=[^\s]{0,60}[0-9])[A-Za-z0-9_.~+/=-]{12,}", r"\1[redacted:token]"),
+    (("bearer",), r"(?i)(\bbearer[\s'\",:=+]{1,8})(?=[^\s]{0,60}[0-9])[A-Za-z0-9_.~+/=-]{12,}", r"\1[redacted:token]"),
     (("basic",), r"(?i)(\bbasic[ \t]{1,3})[A-Za-z0-9+/]{8,400}={1,2}", r"\1[redacted:token]"),
     (("hooks.slack.com",), r"(hooks\.slack\.com/[a-z]{1,20}/)[A-Za-z0-9/_-]{8,}", r"\1[redacted:webhook]"),
     (("/webhooks/",), r"(/webhooks/[0-9]{5,25}/)[A-Za-z0-9_-]{8,}", r"\1[redacted:webhook]"),
@@ -150,8 +150,9 @@ PATTERNS: tuple[tuple[tuple[str, ...], str, str], ...] = (
         r"\1[redacted:password]",
     ),
     (
-        ("auth",),
-        r"(?i)(auth['\"]?[ \t]{0,3}[=:][ \t]{0,3}[a-z_.]{0,40}[(\[][ \t]{0,3}[bru]?['\"][^'\"\n]{0,100}['\"],[ \t]{0,3}[bru]?['\"])"
+        ("auth", "cred"),
+        r"(?i)((?:auth|creds?|credentials)['\"]?[ \t]{0,3}[=:][ \t]{0,3}"
+        r"[a-z_.]{0,40}[(\[][ \t]{0,3}[bru]?['\"][^'\"\n]{0,100}['\"],[ \t]{0,3}[bru]?['\"])"
         r"(?!\[redacted)[^'\"\n]{1,200}",
         r"\1[redacted:password]",
     ),
@@ -161,6 +162,13 @@ PATTERNS: tuple[tuple[tuple[str, ...], str, str], ...] = (
         ("--",),
         r"(--[a-z_-]{0,30}pass(?:word|wd|phrase)?[ \t]{1,8})(?![-$<\[\"'(]|(?:is|are|and|or|if|for|must|not|to|with|was|has|in|on|"
         r"requires?|instead|option|flag|argument|cannot|can)\b)[^\s\"'`,;)}\]]{3,}",
+        r"\1[redacted:password]",
+    ),
+    # What is piped into a login.
+    (
+        ("--password-stdin", "login", "sudo -s"),
+        r"(\becho[ \t]{1,4}(?:-n[ \t]{1,4})?['\"]?)(?![$\[])[^\s'\"|]{3,200}"
+        r"(?=['\"]?[ \t]{0,4}\|[^|\n]{0,80}(?:--password-stdin|login|sudo -S))",
         r"\1[redacted:password]",
     ),
     (("--from-literal",), r"(--from-literal[= ]['\"]?[A-Za-z0-9_.-]{1,80}=)(?!\[redacted|\$)[^\s'\"]{3,}", r"\1[redacted:secret]"),
