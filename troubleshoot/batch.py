@@ -13,7 +13,7 @@ from troubleshoot.diagnosis import diagnose
 from troubleshoot.environment.model import Environment
 from troubleshoot.errors import InputError
 from troubleshoot.knowledge import KnowledgeBase, load_kb
-from troubleshoot.redact import redact_text
+from troubleshoot.redact import redact_data, redact_text, redacted_start
 from troubleshoot.result import Diagnosis
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def _row(text: str | bytes, base: KnowledgeBase, language: str) -> dict[str, Any
     failure = report.cause
     if failure is not None:
         row.update(
-            exception=failure.root.type, message=redact_text(failure.root.message[:_MESSAGE]), fingerprint=failure.fingerprint,
+            exception=failure.root.type, message=redacted_start(failure.root.message, _MESSAGE), fingerprint=failure.fingerprint,
             place_user=failure.place.user, place_library=failure.place.library,
         )  # fmt: skip
     first = diagnosis.first
@@ -160,7 +160,7 @@ def _row(text: str | bytes, base: KnowledgeBase, language: str) -> dict[str, Any
     accelerators = diagnosis.environment.accelerators
     row["gpu"] = accelerators[0].name if accelerators else None
     row["week"] = _week(text[:100_000].decode("utf-8", "replace") if isinstance(text, bytes) else text[:100_000])
-    return row
+    return redact_data(row, personal=False)
 
 
 def _week(text: str) -> str | None:

@@ -136,7 +136,7 @@ class Diagnosis:
         return self.diagnoses[0] if self.diagnoses else None
 
     def to_dict(self, *, redact: bool = False) -> dict[str, Any]:
-        """Return the JSON object of the contract; with ``redact``, secrets, home directories and addresses are masked."""
+        """Return the JSON object of the contract. Secrets are masked; with ``redact``, home directories and addresses too."""
         data = {
             "schema": SCHEMA,
             "tool": self.tool,
@@ -151,11 +151,9 @@ class Diagnosis:
             "culprit": _culprit(self.culprit),
             "errors": list(self.errors),
         }
-        if redact:
-            from troubleshoot.redact import redact_data
+        from troubleshoot.redact import redact_data
 
-            data = redact_data(data)
-        return data
+        return redact_data(data, personal=redact)
 
     def __str__(self) -> str:
         from troubleshoot.render import render

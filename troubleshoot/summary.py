@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from troubleshoot.knowledge import KnowledgeBase
 from troubleshoot.matching import Matches
+from troubleshoot.redact import redacted_start
 from troubleshoot.report.model import Report
 from troubleshoot.result import IssueDiagnosis, Reason, Verdict
 
@@ -30,10 +31,6 @@ def summarise(
         return "报告是空的。" if chinese else "The report is empty."
     if report.reason == "binary":
         return "这不是文本，无法读取。" if chinese else "This is not text; paste the traceback or the log as text."
-    failure = report.cause
-    what = (
-        f"{failure.root.type}: {failure.root.message.splitlines()[0][:120] if failure.root.message else ''}".strip(": ") if failure else ""
-    )
     if reason == "out-of-scope":
         group = base.out_of_scope[next(iter(matches.out_of_scope.values()))]
         title = group.title.zh if chinese else group.title.en
@@ -42,4 +39,7 @@ def summarise(
         return "报告中没有发现错误，也没有已知症状。" if chinese else "No failure and no known symptom was found in the report."
     if reason == "too-little":
         return "信息太少，无法判断原因。" if chinese else "There is too little in the report to tell the cause."
+    failure = report.cause
+    line = failure.root.message.splitlines()[0] if failure and failure.root.message else ""
+    what = f"{failure.root.type}: {redacted_start(line, 120)}".strip(": ") if failure else ""
     return f"知识库中没有与“{what}”对应的条目。" if chinese else f"No known issue explains: {what}"

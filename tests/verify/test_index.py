@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -64,7 +64,7 @@ def test_days_come_from_json_and_from_pages(server: str, monkeypatch: pytest.Mon
     found = index.published_on("Thing")
     assert {version: when.date().isoformat() for version, when in found.items()} == {"1.0": "2023-05-01"}
     monkeypatch.setenv("PIP_INDEX_URL", f"{server}/pages/")
-    assert index.published_on("thing") == {"2.0": datetime(2024, 1, 2, 3, 4, 5, tzinfo=timezone.utc)}
+    assert index.published_on("thing") == {"2.0": datetime(2024, 1, 2, 3, 4, 5, tzinfo=UTC)}
 
 
 def test_an_index_out_of_reach_is_an_oserror(server: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -50,7 +50,9 @@ def run(
         for result in results:
             write_bisection(Path(record), result)
     if format == "json":
-        data = [one.to_dict() for one in results]
+        from troubleshoot.redact import redact_data
+
+        data = [redact_data(one.to_dict(), personal=False) for one in results]
         process.write(json.dumps(data[0] if len(data) == 1 else data, ensure_ascii=False, indent=2) + "\n", output)
     else:
         process.write("\n\n".join(_text(one) for one in results) + "\n", output)

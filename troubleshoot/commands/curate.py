@@ -28,14 +28,15 @@ def run_why(
     known = pairs("--answer", answers, "package.apex=absent")
     versions = pairs("--have", have, "transformers=4.50.1", bare="")
     from troubleshoot.curation import why
+    from troubleshoot.redact import redact_data, redact_text
 
     result = why(read_source(report), issue.strip(), kb=load(kb), answers=known or None, gpu=gpu, have=versions or None)
     if format == "json":
-        process.write(json.dumps(result.to_dict(), ensure_ascii=False, indent=2) + "\n", output)
+        process.write(json.dumps(redact_data(result.to_dict(), personal=False), ensure_ascii=False, indent=2) + "\n", output)
     else:
         from troubleshoot.curation.text import why_text
 
-        process.write(why_text(result), output)
+        process.write(redact_text(why_text(result)), output)
     return 0 if result.outcome == "first" else 1
 
 

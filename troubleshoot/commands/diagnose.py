@@ -69,7 +69,9 @@ def _with_verification(text: str, diagnosis: Diagnosis, format: str, width: int)
         import json
 
         data = json.loads(text)
-        data["verification"] = result.to_dict() if result is not None else None
+        from troubleshoot.redact import redact_data
+
+        data["verification"] = redact_data(result.to_dict(), personal=False) if result is not None else None
         return json.dumps(data, ensure_ascii=False, indent=2) + "\n"
     if result is None:
         first = diagnosis.first

@@ -67,10 +67,11 @@ def _report(error: Exception) -> int:
 
 
 def complain(text: str) -> None:
-    """Print ``troubleshoot: TEXT`` on stderr, control characters made visible."""
+    """Print ``troubleshoot: TEXT`` on stderr, secrets masked and control characters made visible."""
+    from troubleshoot.redact import redact_text
     from troubleshoot.render.layout import visible
 
-    sys.stderr.write("troubleshoot: " + "\n".join(visible(line) for line in text.split("\n")) + "\n")
+    sys.stderr.write("troubleshoot: " + "\n".join(visible(line) for line in redact_text(text).split("\n")) + "\n")
 
 
 def _prepare(stream: TextIO) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 from troubleshoot.commands import process
 from troubleshoot.errors import InputError
+from troubleshoot.redact import redact_text
 from troubleshoot.trying.fresh import Program, run_as_user
 from troubleshoot.trying.session import Session, try_fixes, why
 from troubleshoot.trying.trials import trials_for
@@ -104,7 +105,7 @@ def _text(session: Session) -> str:
     works = session.works
     if works is not None:
         lines += ["", f"{works.trial.id} lets it finish: {works.trial.title}", "It printed:"]
-        lines += [f"  | {line}" for line in works.ran.output.rstrip("\n").splitlines()[-15:]]
+        lines += [f"  | {line}" for line in redact_text(works.ran.output).rstrip("\n").splitlines()[-15:]]
         lines += ["That the program ends does not show that its results are right."]
         lines += [f"As a change of the source: troubleshoot fix {'-m ' if session.program.module else ''}{session.program.target}"]
     elif session.tried:

@@ -112,7 +112,9 @@ def _gpu_memory(name: str | None) -> float | None:
 
 def _rendered(results: Sequence[Verification], format: str, *, single: bool, width: int) -> str:
     if format == "json":
-        data = [one.to_dict() for one in results]
+        from troubleshoot.redact import redact_data
+
+        data = [redact_data(one.to_dict(), personal=False) for one in results]
         return json.dumps(data[0] if single else data, ensure_ascii=False, indent=2) + "\n"
     if format == "html":
         from troubleshoot.verify.html import render_html

@@ -104,12 +104,13 @@ def _files(paths: Sequence[Path | str]) -> Iterator[Path]:
 def _gap(name: str, members: list[tuple[Path, Failure, Diagnosis]]) -> Gap:
     # The report with the most frames says most.
     path, failure, diagnosis = max(members, key=lambda one: (len(one[1].frames), -len(str(one[0]))))
-    message = " ".join(redact_text(failure.root.message, personal=True).split())[:_MESSAGE]
+    told = redact_text(failure.root.message, personal=True)
+    message = " ".join(told.split())[:_MESSAGE]
     return Gap(
         count=len(members),
         exception=name,
         message=message,
-        suggested=f"{package_of(failure)}/{slug_of(failure.root.message)}",
+        suggested=f"{package_of(failure)}/{slug_of(told)}",
         nearest=diagnosis.first.issue if diagnosis.first is not None else None,
         command="",
         fingerprints=tuple(dict.fromkeys(one.fingerprint for _, one, _ in members)),

@@ -56,12 +56,13 @@ def draft_from_report(source: str | os.PathLike[str] | Report, kb: KnowledgeBase
     failure = diagnosis.report.cause
     if failure is None:
         raise InputError("nothing fails in the report. Give the message with --message, or write an entry with `symptoms` by hand")
+    message = redact_text(failure.root.message, personal=True)
     first = diagnosis.first if diagnosis.verdict != "unknown" else None
     return Draft(
-        suggested=f"{package_of(failure)}/{slug_of(failure.root.message)}",
+        suggested=f"{package_of(failure)}/{slug_of(message)}",
         cause=diagnosis.first.cause if diagnosis.first is not None else None,
         exception=failure.root.name or None,
-        message=redact_text(failure.root.message, personal=True),
+        message=message,
         frame=_frame(failure),
         example=_example(diagnosis.report, failure),
         seen=tuple(f"{one.name} {one.version}" for one in diagnosis.environment.packages if one.version),

@@ -6,6 +6,7 @@ import msgspec
 
 from troubleshoot.knowledge.schema import Condition
 from troubleshoot.matching.conditions import Context, evaluate
+from troubleshoot.redact import redacted_start
 
 
 class Fit(msgspec.Struct, frozen=True):
@@ -55,7 +56,8 @@ def default_fit(kind: str, context: Context) -> Fit:
             return FITS
         runs = context.speech.said(_RUNS_BFLOAT16)
         if runs is not None:
-            return Fit(True, f"the report says so: {runs.text[:120]}", why_zh=f"报告里说：{runs.text[:120]}")
+            told = redacted_start(runs.text, 120)
+            return Fit(True, f"the report says so: {told}", why_zh=f"报告里说：{told}")
         failure = context.failure
         if context.facts.on_cpu or (failure is not None and "_cpu" in failure.failure.root.message):
             # Nothing was asked of a GPU ("addmm_impl_cpu_" not implemented for 'Half'), and every CPU computes in bfloat16.

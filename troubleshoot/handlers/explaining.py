@@ -156,9 +156,7 @@ def _append(path: str, diagnosis: Diagnosis, options: Options) -> None:
     if path.endswith(".jsonl"):
         import json
 
-        from troubleshoot.redact import redact_data
-
-        text = json.dumps(redact_data(diagnosis.to_dict(), personal=options.redact), ensure_ascii=False) + "\n"
+        text = json.dumps(diagnosis.to_dict(redact=options.redact), ensure_ascii=False) + "\n"
     else:
         text = _text(diagnosis, options) + "\n"
     # One write to a file opened for appending: reports of several processes do not mix.

@@ -9,6 +9,7 @@ import re
 from bisect import bisect_right
 
 from troubleshoot.patterns import searched
+from troubleshoot.redact import redacted_start
 from troubleshoot.report.mention_tables import (
     ATTENTION_WORDS,
     DEVICE_WORDS,
@@ -62,7 +63,7 @@ class Found:
         begin = self._starts[row]
         finish = self.text.find("\n", begin)
         line = self.text[begin : finish if finish >= 0 else None].strip()
-        self.seen[key] = Mention(kind, name, value, number, line[:200])
+        self.seen[key] = Mention(kind, name, value, number, line if len(line) <= 200 else redacted_start(line, 200))
 
     def is_told(self, at: int) -> bool:
         """Tell whether an offset is in an error message."""

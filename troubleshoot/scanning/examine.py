@@ -14,7 +14,7 @@ from troubleshoot.environment.parse import parse_environment
 from troubleshoot.evidence import environment_of
 from troubleshoot.knowledge.base import KnowledgeBase
 from troubleshoot.matching import Search
-from troubleshoot.redact import redact_text
+from troubleshoot.redact import redact_data, redacted_start
 from troubleshoot.report.clean import CleanText, clean
 from troubleshoot.report.mentions import find_mentions
 from troubleshoot.report.model import Failure, Mention, RaisedException, Report
@@ -70,16 +70,16 @@ class Examiner:
             "kind": "failure",
             "role": failure.role,
             "exception": failure.root.type,
-            "message": redact_text(failure.root.message[:_MESSAGE]),
+            "message": redacted_start(failure.root.message, _MESSAGE),
             "user": failure.place.user,
             "library": failure.place.library,
         }
         if failure.role != "cause":
-            return {**told, **_nothing()}
+            return redact_data({**told, **_nothing()}, personal=False)
         lines, numbers = _surroundings(failure, others, cleaned)
         mentions = find_mentions(list(lines), list(numbers), quoted, told_at)
         report = Report(lines, numbers, (failure,), (*mentions, *self._mentions(mentions)), total_lines=len(lines))
-        return {**told, **_summary(self._diagnose(report))}
+        return redact_data({**told, **_summary(self._diagnose(report))}, personal=False)
 
     def line(self, number: int, line: bytes) -> tuple[str, dict[str, Any]] | None:
         """Return (key, what is known) of a line that stands alone, or None where it says nothing."""
@@ -99,11 +99,11 @@ class Examiner:
             "kind": "symptom",
             "role": "symptom",
             "exception": "",
-            "message": redact_text(text[:_MESSAGE]),
+            "message": redacted_start(text, _MESSAGE),
             "user": None,
             "library": None,
         }
-        return diagnosis.first.issue, {**told, **_summary(diagnosis)}
+        return diagnosis.first.issue, redact_data({**told, **_summary(diagnosis)}, personal=False)
 
     def _mentions(self, near: tuple[Mention, ...]) -> tuple[Mention, ...]:
         """Return the mentions of the log's beginning; what stands near the failure speaks for itself."""
@@ -162,8 +162,7 @@ def _nothing() -> dict[str, Any]:
 def _summary(diagnosis: Diagnosis) -> dict[str, Any]:
     first = diagnosis.first
     if diagnosis.verdict == "unknown" or first is None:
-        # It quotes the message.
-        return {**_nothing(), "title": redact_text(diagnosis.summary)}
+        return {**_nothing(), "title": diagnosis.summary}
     fix = first.recommended[0] if first.recommended else None
     return {
         "verdict": diagnosis.verdict, "issue": first.issue, "cause": first.cause, "title": first.title,

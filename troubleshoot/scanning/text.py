@@ -19,9 +19,7 @@ def to_jsonl(result: ScanResult, *, personal: bool = False) -> str:
 
 def jsonl_row(problem: Problem, *, personal: bool = False) -> str:
     """Return the line of one problem."""
-    data = problem.to_dict()
-    data = redact_data(data) if personal else {name: redact_text(one) if isinstance(one, str) else one for name, one in data.items()}
-    return json.dumps(data, ensure_ascii=False) + "\n"
+    return json.dumps(redact_data(problem.to_dict(), personal=personal), ensure_ascii=False) + "\n"
 
 
 def to_table(result: ScanResult, width: int, *, color: bool = False, personal: bool = False) -> str:

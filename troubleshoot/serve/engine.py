@@ -245,8 +245,8 @@ def _small(text: str) -> bool:
 
 def as_data(diagnosis: Diagnosis, errors: tuple[str, ...] = (), top: int | None = None, *, personal: bool = False) -> dict[str, Any]:
     """Return the object of ``troubleshoot diagnose --format json``, secrets masked; ``errors`` are added to its own."""
-    data = diagnosis.to_dict()
+    data = diagnosis.to_dict(redact=personal)
     if top is not None:
         data["diagnoses"] = data["diagnoses"][:top]
-    data["errors"] = [*data["errors"], *errors]
-    return redact_data(data, personal=personal)
+    data["errors"] = [*data["errors"], *redact_data(errors, personal=personal)]
+    return data

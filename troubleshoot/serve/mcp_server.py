@@ -15,6 +15,7 @@ from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
 from mcp.types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import Field
 
+from troubleshoot.redact import redact_text
 from troubleshoot.serve import tasks
 from troubleshoot.serve.errors import RequestError
 from troubleshoot.serve.working import Work
@@ -172,7 +173,7 @@ async def _run(command: str, argument: str) -> str:
         raise ToolError(f"{command} took longer than {_RUN_SECONDS:g} s and was stopped.") from None
     output = done.stdout.decode("utf-8", "replace").strip()
     if not output:
-        raise ToolError(done.stderr.decode("utf-8", "replace").strip()[-2000:] or f"{command} printed nothing.")
+        raise ToolError(redact_text(done.stderr.decode("utf-8", "replace").strip())[-2000:] or f"{command} printed nothing.")
     return output
 
 

@@ -163,7 +163,7 @@ def tool_diagnose(
 ) -> tuple[str, dict[str, Any], str]:
     """Return what the tool ``diagnose`` says, as text and as data, and the verdict."""
     diagnosis, errors = engine.diagnose(report, environment=environment, answers=answers, gpu=gpu, have=have, language=language)
-    text = render(diagnosis, "markdown", redact=True) + "".join(f"\n> {visible(one)}\n" for one in errors)
+    text = render(diagnosis, "markdown", redact=True) + "".join(f"\n> {visible(redact_text(one, personal=True))}\n" for one in errors)
     return text, _shown(as_data(diagnosis, errors, _MOST_DIAGNOSES)), diagnosis.verdict
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from troubleshoot.editing.failure import Failure
+from troubleshoot.redact import redact_data, redact_text, redacted_start
 from troubleshoot.trying.fresh import TIMEOUT, Program, Ran, run_program_fresh
 from troubleshoot.trying.trials import NotTried, Trial
 from troubleshoot.verify.signals import Stop
@@ -51,9 +52,9 @@ class Session:
         failure = self.failure
         return {
             "program": self.program.target,
-            "arguments": list(self.program.arguments),
+            "arguments": redact_data(list(self.program.arguments), personal=False),
             "status": self.status,
-            "error": failure.error if failure is not None else None,
+            "error": redact_text(failure.error) if failure is not None else None,
             "issue": failure.issue or None if failure is not None else None,
             "cause": failure.cause or None if failure is not None else None,
             "fixes": [*(_told(one) for one in self.tried), *(_skipped(one) for one in self.left)],
@@ -70,7 +71,7 @@ def _told(one: Tried) -> dict[str, Any]:
         "works": one.works,
         "why": why(one),
         "seconds": round(one.ran.seconds, 2),
-        "output": one.ran.output[-_KEPT:],
+        "output": redact_text(one.ran.output)[-_KEPT:],
     }
 
 
@@ -86,7 +87,7 @@ def why(one: Tried) -> str:
         return "it ends, but the model that failed was not called this time, so that nothing was patched"
     if ran.outcome == "ok":
         return f"the program ends, after {ran.seconds:.1f} s"
-    text = (ran.error or ran.outcome).splitlines()[0][:300]
+    text = redacted_start((ran.error or ran.outcome).splitlines()[0], 300)
     if ran.outcome == "raised" and ran.passed:
         return f"past the call that failed, but later: {text}"
     if ran.outcome == "raised" and ran.applied is False:

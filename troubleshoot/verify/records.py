@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from troubleshoot.records import INDEX, SCHEMA
+from troubleshoot.redact import redact_data, redacted_start
 from troubleshoot.verify.model import Verification
 from troubleshoot.version import __version__
 
@@ -21,7 +22,7 @@ from troubleshoot.version import __version__
 def record_of(result: Verification) -> dict[str, Any]:
     """Return what is kept of one verification: what was run on what, without paths, names or tracebacks of the machine."""
     environment = result.environment
-    return {
+    kept = {
         "case": result.case,
         "tier": result.tier,
         "stand_in": result.stand_in or None,
@@ -50,10 +51,11 @@ def record_of(result: Verification) -> dict[str, Any]:
         ],
         "verdict": result.verdict,
     }
+    return redact_data(kept, personal=False)
 
 
 def _first_line(text: str | None) -> str | None:
-    return text.splitlines()[0][:300] if text else None
+    return redacted_start(text.splitlines()[0], 300, personal=True) if text else None
 
 
 def _key(record: Mapping[str, Any]) -> tuple[Any, ...]:

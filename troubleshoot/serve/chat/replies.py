@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from troubleshoot.environment.exchange import ONE_LINE_PROBE
-from troubleshoot.redact import redact_text
+from troubleshoot.redact import redact_text, redacted_start
 from troubleshoot.render.content import shorten
 from troubleshoot.render.layout import visible
 from troubleshoot.render.markdown import fence
@@ -210,8 +210,8 @@ class Replies:
         blocks = [Block(self.say(f"unknown.{reason}"))]
         failure = diagnosis.report.cause
         if failure is not None:
-            text = f"{failure.root.type}: {failure.root.message}".strip(": ")[:_MOST_MESSAGE]
-            blocks += [Block(self.say("first-failure"), 5), Block(fence(redact_text(text, personal=True), "text"), 5)]
+            text = redacted_start(f"{failure.root.type}: {failure.root.message}".strip(": "), _MOST_MESSAGE, personal=True)
+            blocks += [Block(self.say("first-failure"), 5), Block(fence(text, "text"), 5)]
         if turn.question is not None:
             return [*blocks, *self._question(turn.question)]
         if reason == "no-entry":
