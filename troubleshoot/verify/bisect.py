@@ -20,6 +20,7 @@ from packaging.version import InvalidVersion, Version
 
 from troubleshoot.errors import InputError
 from troubleshoot.knowledge import KnowledgeBase, load_kb
+from troubleshoot.saving import save
 from troubleshoot.verify import index, installers, isolated, processes
 from troubleshoot.verify.model import RunResult
 from troubleshoot.verify.registry import cases_of
@@ -308,7 +309,7 @@ def write_bisection(folder: Path, result: Bisection) -> Path:
     path = target / f"{result.issue.replace('/', '.')}{several}.{result.package}.json"
     with suppress(OSError, ValueError, KeyError, TypeError):
         result = _continued(json.loads(path.read_text(encoding="utf-8")), result)
-    path.write_text(json.dumps(result.to_dict(), ensure_ascii=False, indent=1) + "\n", encoding="utf-8", newline="\n")
+    save(path, (json.dumps(result.to_dict(), ensure_ascii=False, indent=1) + "\n").encode("utf-8", "backslashreplace"))
     return path
 
 
