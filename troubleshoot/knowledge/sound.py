@@ -23,6 +23,12 @@ from troubleshoot.versions import parse_version
 #: Characters of a phrase with the words of its classes; the longest of the shipped base has 3,100.
 LONGEST_PHRASE = 20_000
 
+#: Characters, holes and brackets of one template; the most that the shipped base has are 850, 8 and 9. What a template costs to parse, and
+#: to try, grows with them.
+LONGEST_TEMPLATE = 4_000
+MOST_HOLES = 24
+MOST_BRACKETS = 64
+
 #: (field, what is wrong with it)
 Fault = tuple[str, str]
 
@@ -111,6 +117,14 @@ def _condition_faults(conditions: Iterable[Condition], where: str) -> Iterator[F
 
 
 def _template_faults(template: str, where: str) -> Iterator[Fault]:
+    for count, most, what in (
+        (len(template), LONGEST_TEMPLATE, "characters"),
+        (template.count("{"), MOST_HOLES, "holes ({)"),
+        (template.count("(") + template.count("["), MOST_BRACKETS, "brackets (( and [)"),
+    ):
+        if count > most:
+            yield where, f"the template has {count:,} {what}, and at most {most:,} are allowed: make several of it"
+            return
     try:
         parse_template(template)
     except TemplateError as error:

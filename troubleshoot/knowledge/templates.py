@@ -32,12 +32,6 @@ _WORD = re.compile(r"[a-z0-9_]+")
 _PART = re.compile(r"[a-z0-9]{3,}")
 
 
-#: Characters, holes and brackets of one template. The most that the shipped base has are 850, 8 and 9.
-LONGEST_TEMPLATE = 4_000
-MOST_HOLES = 24
-MOST_BRACKETS = 64
-
-
 class TemplateError(ValueError):
     """A template's syntax is wrong; ``position`` counts characters from 0."""
 
@@ -181,22 +175,10 @@ def parse_template(text: str) -> tuple[Node, ...]:
     """
     if not text.strip():
         raise TemplateError(text, 0, "an empty template would match everywhere")
-    _check_size(text)
     nodes, position = _sequence(text, 0, "")
     if position != len(text):
         raise TemplateError(text, position, f"unexpected {text[position]!r}")
     return nodes
-
-
-def _check_size(text: str) -> None:
-    """Refuse a template that would take long to parse or to try: what it costs grows with its holes and brackets."""
-    for count, most, what in (
-        (len(text), LONGEST_TEMPLATE, "characters"),
-        (text.count("{"), MOST_HOLES, "holes ({)"),
-        (text.count("(") + text.count("["), MOST_BRACKETS, "brackets (( and [)"),
-    ):
-        if count > most:
-            raise TemplateError(f"{text[:60]}...", 0, f"has {count:,} {what}, at most {most:,} are allowed: make several templates of it")
 
 
 def _sequence(text: str, position: int, closing: str) -> tuple[tuple[Node, ...], int]:

@@ -93,7 +93,7 @@ def _unprefix(result: CleanText, text: str) -> None:
             result.streams = streams
         else:
             result.streams = [outer + inner for outer, inner in zip(result.streams, streams, strict=True)]
-        for stream in set(result.streams):
+        for stream in dict.fromkeys(result.streams):
             for name, rank in ranks.items():
                 if stream.endswith(name):
                     result.ranks.setdefault(stream, rank)

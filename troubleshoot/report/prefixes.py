@@ -98,7 +98,7 @@ def strip_prefixes(lines: list[str]) -> tuple[list[str], list[str], dict[str, in
     if not changed:
         return None
     # A longer stream name ([rank0] after a container's) inherits the rank that its beginning was given.
-    for stream in set(streams):
+    for stream in dict.fromkeys(streams):
         if stream and stream not in ranks:
             known = [rank for name, rank in ranks.items() if stream.startswith(name)]
             if known:
