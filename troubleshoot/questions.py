@@ -187,8 +187,9 @@ def questions(
             continue
         now = now or first_fix({})
         answers = (one.ask.answers or _version_answers(one, base))[:_MOST_ANSWERS]
-        outcomes = {first_fix({one.about: answer}) for answer in answers}
-        changes = len(outcomes - {now})
+        # In the order of the answers: what is shown must not depend on how this process hashes.
+        outcomes = dict.fromkeys(first_fix({one.about: answer}) for answer in answers)
+        changes = len(outcomes.keys() - {now})
         if changes == 0:
             continue
         decides = (*one.issues, *(outcome[0] for outcome in outcomes if outcome))

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
+import msgspec
+
+from troubleshoot.knowledge.files import UnreadableError, read_regular
 from troubleshoot.result import SeenRun
 
 SCHEMA = 1
@@ -16,7 +18,19 @@ INDEX = "index.json"
 
 SeenFor = Callable[[str, str], tuple[SeenRun, ...]]
 
-_read: dict[tuple[Path, ...], dict[str, dict[str, list[list[Any]]]]] = {}
+#: Bytes of an index; the shipped one has 0.2 MB.
+_MOST_BYTES = 64 << 20
+
+#: outcome, device, capability, versions, date
+_Run = tuple[str, str, str | None, dict[str, str], str]
+
+
+class _Index(msgspec.Struct):
+    schema: int
+    issues: dict[str, dict[str, list[_Run]]] = {}
+
+
+_read: dict[tuple[Path, ...], dict[str, dict[str, list[_Run]]]] = {}
 
 
 def seen_in(roots: Sequence[Path]) -> SeenFor:
@@ -36,18 +50,15 @@ def seen_in(roots: Sequence[Path]) -> SeenFor:
     return seen
 
 
-def _index(roots: Sequence[Path]) -> dict[str, dict[str, list[list[Any]]]]:
-    import msgspec
-
-    issues: dict[str, dict[str, list[list[Any]]]] = {}
+def _index(roots: Sequence[Path]) -> dict[str, dict[str, list[_Run]]]:
+    issues: dict[str, dict[str, list[_Run]]] = {}
     for root in roots:
         try:
-            content = (root / "records" / INDEX).read_bytes()
-            data = msgspec.json.decode(content)
-        except (OSError, msgspec.DecodeError):
+            kept = msgspec.json.decode(read_regular(root / "records" / INDEX, _MOST_BYTES), type=_Index)
+        except (UnreadableError, msgspec.DecodeError, UnicodeDecodeError):
             continue
-        if isinstance(data, dict) and data.get("schema") == SCHEMA:
-            for issue, fixes in data["issues"].items():
+        if kept.schema == SCHEMA:
+            for issue, fixes in kept.issues.items():
                 for fix, runs in fixes.items():
                     issues.setdefault(issue, {}).setdefault(fix, []).extend(runs)
     return issues

@@ -331,7 +331,7 @@ def test_templates_out_of_scope_are_parsed(tmp_path: Path) -> None:
     """A fault there would silently let the failures through."""
     scope = "schema: 1\ngroups:\n  - {id: shapes, title: {en: shapes, zh: 形状}, message: ['frob {x']}\n"
     found = problems_of(write_base(tmp_path, out_of_scope=scope))
-    assert any("out-of-scope.yaml:1: shapes: this { is not closed" in line for line in found)
+    assert any("out-of-scope.yaml:3: groups[0].message[0]: shapes: this { is not closed" in line for line in found)
 
 
 @pytest.mark.parametrize(

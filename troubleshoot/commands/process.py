@@ -6,7 +6,6 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TextIO
 
 #: For streams whose encoding lacks them.
@@ -91,14 +90,22 @@ def _discard_stdout() -> None:
 
 
 def write(text: str, output: str | None) -> None:
-    """Write to the file ``output``, or to stdout in what its encoding holds. Raises InputError where the file cannot be written."""
-    if output is not None and output != "-":
+    """Write all of the file ``output`` or nothing of it, or to stdout in what its encoding holds.
+
+    Raises:
+        InputError: the file cannot be written.
+    """
+    if output is not None and output not in ("-", "/dev/stdout"):
         from troubleshoot.errors import InputError
+        from troubleshoot.saving import save
 
         try:
-            Path(output).write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
-        except OSError as error:
-            raise InputError(f"cannot write {output}: {error.strerror or error}") from error
+            save(output, text.encode("utf-8", "backslashreplace"))
+        except BrokenPipeError:
+            # As below: whoever read from the pipe has seen enough.
+            pass
+        except (OSError, ValueError) as error:
+            raise InputError(f"cannot write {output}: {getattr(error, 'strerror', None) or error}") from error
         return
     encoding = (getattr(sys.stdout, "encoding", None) or "utf-8").lower().replace("-", "")
     if not encoding.startswith(("utf", "gb18030")):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from troubleshoot.commands import process
+from troubleshoot.commands.diagnose import load
 from troubleshoot.commands.options import Color, Language, Output, Overlays, Redact
 from troubleshoot.errors import InputError
 
@@ -101,6 +102,8 @@ def scan(
     environment = _environment(env)
     versions = tuple(sorted(_versions(have or []).items()))
     options = Options(finder, tuple(kb or ()), environment, gpu, versions, language)
+    # What is skipped in an overlay is told; the base is kept for what follows.
+    load(options.overlays)
     if anchors:
         return _print_anchors(options, output)
     if not paths:

@@ -11,6 +11,7 @@ import yaml
 
 from troubleshoot.curation.weights import Parameter, Weighing
 from troubleshoot.errors import InputError
+from troubleshoot.saving import save
 
 
 def write_weights(weighing: Weighing, root: Path) -> tuple[Path, ...]:
@@ -31,7 +32,7 @@ def write_weights(weighing: Weighing, root: Path) -> tuple[Path, ...]:
         new = with_numbers(text, one.numbers)
         if new != text:
             try:
-                path.write_text(new, encoding="utf-8")
+                save(path, new.encode())
             except OSError as error:
                 raise InputError(f"{path}: cannot be written: {error.strerror}") from error
             changed.append(path)

@@ -20,6 +20,7 @@ from troubleshoot.errors import InputError
 from troubleshoot.knowledge.word_odds import FARTHEST, WordOdds, row_of
 from troubleshoot.matching.search import SearchText
 from troubleshoot.report import read_report
+from troubleshoot.saving import save
 
 #: A word of fewer reports says more about the report than about the cause.
 LEAST_REPORTS = 3
@@ -63,7 +64,7 @@ def write_word_odds(table: WordOdds, path: Path) -> None:
         InputError: the file cannot be written.
     """
     try:
-        path.write_bytes(msgspec.json.format(msgspec.json.encode(table), indent=1) + b"\n")
+        save(path, msgspec.json.format(msgspec.json.encode(table), indent=1) + b"\n")
     except OSError as error:
         raise InputError(f"{path}: cannot be written: {error.strerror or error}") from error
 

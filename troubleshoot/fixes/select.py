@@ -207,7 +207,8 @@ def _show(fix: Fix, entry: Entry, language: str, installer: str) -> _Shown:
     code = actions.code(fix.action)
     if actions.kind_of(fix.action) == "advice":
         code = None
-        reason = f"{fix.action['advice'].rstrip()} {reason}".strip() if fix.action["advice"] not in (title, reason) else reason
+        advice = str(fix.action.get("advice", ""))
+        reason = f"{advice.rstrip()} {reason}".strip() if advice not in (title, reason) else reason
     if language == "zh":
         translation = fix.zh or (entry.zh.fixes.get(fix.id) if entry.zh else None)
         if translation is not None:

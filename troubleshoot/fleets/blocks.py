@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -177,9 +178,30 @@ def _write(files: Any, folder: str, name: str, table: pa.Table) -> None:
 
     if not isinstance(files, fs.LocalFileSystem):
         with files.open_output_stream(f"{folder}/{name}") as stream:
-            pq.write_table(table, stream)
+            pq.write_table(table, stream, write_page_checksum=True)
         return
     temporary = f"{folder}/_{name}.{os.getpid()}.{os.urandom(4).hex()}.tmp"
-    with files.open_output_stream(temporary) as stream:
-        pq.write_table(table, stream)
-    files.move(temporary, f"{folder}/{name}")
+    try:
+        with files.open_output_stream(temporary) as stream:
+            pq.write_table(table, stream, write_page_checksum=True)
+        files.move(temporary, f"{folder}/{name}")
+    except OSError as error:
+        with suppress(OSError):
+            files.delete_file(temporary)
+        raise InputError(f"{folder}/{name} cannot be written: {error}") from None
+
+
+def read_part(files: Any, path: str, columns: list[str] | None = None) -> pa.Table:
+    """Return the results of a block, or some of their columns; checksums tell whether they are as they were written.
+
+    Raises:
+        InputError: the file is damaged.
+    """
+    pa = need_arrow()
+    import pyarrow.parquet as pq
+
+    try:
+        with files.open_input_file(path) as file:
+            return pq.ParquetFile(file, page_checksum_verification=True).read(columns=columns)
+    except (OSError, ValueError, KeyError, pa.ArrowException) as error:
+        raise InputError(f"{path} is damaged ({error}). The same troubleshoot scan --engine makes it anew.") from None

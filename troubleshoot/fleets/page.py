@@ -8,7 +8,7 @@ from html import escape
 from typing import Any
 
 from troubleshoot.errors import InputError
-from troubleshoot.fleets.blocks import PART, filesystem_of, need_arrow
+from troubleshoot.fleets.blocks import PART, filesystem_of, need_arrow, read_part
 from troubleshoot.fleets.run import MANIFEST
 from troubleshoot.render.layout import visible
 
@@ -66,8 +66,11 @@ def _keys(files: Any, folder: str, out: str) -> tuple[list[str], str]:
     if files.get_file_info(folder).type != fs.FileType.Directory:
         raise InputError(f"{out}: there is no such folder. It is the --out of troubleshoot scan --engine.")
     if files.get_file_info(f"{folder}/{MANIFEST}").type == fs.FileType.File:
-        with files.open_input_stream(f"{folder}/{MANIFEST}") as stream:
-            return json.loads(stream.read())["blocks"], ""
+        try:
+            with files.open_input_stream(f"{folder}/{MANIFEST}") as stream:
+                return [str(key) for key in json.loads(stream.read())["blocks"]], ""
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise InputError(f"{out}/{MANIFEST} is damaged ({error}). The same troubleshoot scan --engine makes it anew.") from None
     names = sorted(info.base_name for info in files.get_file_info(fs.FileSelector(folder)))
     found = [name[len(PART) : -len(".parquet")] for name in names if name.startswith(PART) and name.endswith(".parquet")]
     if not found:
@@ -76,10 +79,7 @@ def _keys(files: Any, folder: str, out: str) -> tuple[list[str], str]:
 
 
 def _count(files: Any, path: str, counts: dict[str, Counter[str]], weeks: Counter[tuple[str, str]]) -> int:
-    import pyarrow.parquet as pq
-
-    with files.open_input_file(path) as file:
-        table = pq.ParquetFile(file).read(columns=list(_COLUMNS))
+    table = read_part(files, path, list(_COLUMNS))
     for name in _COLUMNS:
         for one in table.column(name).value_counts().to_pylist():
             if one["values"]:

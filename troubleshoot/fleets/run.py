@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from troubleshoot.errors import InputError
-from troubleshoot.fleets.blocks import PART, Block, do_block, filesystem_of, find_blocks, need_arrow, version_of
+from troubleshoot.fleets.blocks import PART, Block, do_block, filesystem_of, find_blocks, need_arrow, read_part, version_of
 from troubleshoot.knowledge import load_kb
 
 MANIFEST = "_manifest.json"
@@ -69,8 +69,8 @@ def run_fleet(
         files.create_dir(folder, recursive=True)
     except OSError as error:
         raise InputError(f"{out} cannot be made: {error}") from None
-    there = _parts(files, folder)
     keys = [block.key(version) for block in blocks]
+    there = _whole_parts(files, folder, set(keys), tell)
     todo = [block for block, key in zip(blocks, keys, strict=True) if key not in there]
     does = _on_ray(todo, out, column, overlays, address) if engine == "ray" else _here(todo, out, column, overlays, jobs)
     shown = time.monotonic()
@@ -80,8 +80,7 @@ def run_fleet(
             tell(f"{number} of {len(todo)} blocks")
     reports = _rows(files, folder, keys)
     manifest = {"what": "troubleshoot fleet", "schema": 1, "version": version, "reports": reports, "blocks": sorted(keys)}
-    with files.open_output_stream(f"{folder}/{MANIFEST}") as stream:
-        stream.write(json.dumps(manifest).encode())
+    _write_manifest(files, folder, json.dumps(manifest).encode())
     return FleetResult(out, reports, len(blocks), len(blocks) - len(todo), time.monotonic() - started, engine)
 
 
@@ -90,6 +89,24 @@ def _parts(files: Any, folder: str) -> set[str]:
 
     names = [info.base_name for info in files.get_file_info(fs.FileSelector(folder))]
     return {name[len(PART) : -len(".parquet")] for name in names if name.startswith(PART) and name.endswith(".parquet")}
+
+
+def _whole_parts(files: Any, folder: str, wanted: set[str], tell: Callable[[str], None] | None) -> set[str]:
+    """Return the wanted blocks that are there and whole; a damaged one is told and made anew."""
+    whole = set()
+    for key in sorted(wanted & _parts(files, folder)):
+        try:
+            read_part(files, f"{folder}/{PART}{key}.parquet", [])
+            whole.add(key)
+        except InputError as error:
+            (tell or _warn)(str(error))
+    return whole
+
+
+def _warn(text: str) -> None:
+    import warnings
+
+    warnings.warn(text, stacklevel=3)
 
 
 def _rows(files: Any, folder: str, keys: list[str]) -> int:
@@ -101,6 +118,18 @@ def _rows(files: Any, folder: str, keys: list[str]) -> int:
         with files.open_input_file(f"{folder}/{PART}{key}.parquet") as file:
             rows += pq.ParquetFile(file).metadata.num_rows
     return rows
+
+
+def _write_manifest(files: Any, folder: str, content: bytes) -> None:
+    from pyarrow import fs
+
+    # An object store shows a file when it is whole; elsewhere it is renamed into place.
+    local = isinstance(files, fs.LocalFileSystem)
+    name = f"{folder}/{MANIFEST}.{os.getpid()}.tmp" if local else f"{folder}/{MANIFEST}"
+    with files.open_output_stream(name) as stream:
+        stream.write(content)
+    if local:
+        files.move(name, f"{folder}/{MANIFEST}")
 
 
 def _here(todo: list[Block], out: str, column: str, overlays: tuple[str, ...], jobs: int) -> Iterator[int]:

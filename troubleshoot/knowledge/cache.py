@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 import time
+import zlib
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from troubleshoot.errors import KnowledgeError
 from troubleshoot.knowledge.base import KnowledgeBase, overlay_roots, shipped_root
+from troubleshoot.knowledge.files import read_regular
 
 COMPILED = "compiled.json"
 
@@ -69,14 +72,41 @@ def _load(roots: tuple[Path, ...]) -> KnowledgeBase:
             return KnowledgeBase(in_wheel.read_bytes(), roots)
     cached = _cache_file(roots)
     if cached is not None:
-        with suppress(KnowledgeError, OSError):
-            base = KnowledgeBase(cached.read_bytes(), roots)
-            if not _stale(base):
-                return base
+        kept = _kept(cached)
+        if kept is not None:
+            with suppress(KnowledgeError):
+                base = KnowledgeBase(kept, roots)
+                if not _stale(base):
+                    return base
     compiled = compile_roots(roots)
     if cached is not None:
-        write_atomically(cached, compiled)
+        write_atomically(cached, compiled + _seal(compiled))
     return KnowledgeBase(compiled, roots)
+
+
+#: What stands behind a compiled base in the cache: it tells that the file is whole and nothing in it has changed. The faster checksum is
+#: enough, since nobody but its owner may have written the file.
+_SEAL = b"crc32 %08x\n"
+_SEAL_LENGTH = len(_SEAL % 0)
+#: A file in the cache that is larger was not written by us.
+_MOST_BYTES = 1 << 30
+
+
+def _seal(compiled: bytes | memoryview) -> bytes:
+    return _SEAL % zlib.crc32(compiled)
+
+
+def _kept(cached: Path) -> bytes | None:
+    """Return what the cache holds; None where it is missing, damaged, or may be somebody else's. Either way it is then made anew."""
+    try:
+        status = cached.stat()
+        if hasattr(os, "getuid") and (status.st_uid not in (os.getuid(), 0) or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)):
+            return None
+        content = read_regular(cached, _MOST_BYTES)
+    except OSError:
+        return None
+    whole = memoryview(content)[:-_SEAL_LENGTH]
+    return content if content.endswith(_seal(whole)) else None
 
 
 def compile_roots(roots: Sequence[Path]) -> bytes:
@@ -85,7 +115,9 @@ def compile_roots(roots: Sequence[Path]) -> bytes:
     from troubleshoot.knowledge.compiled import compile_base
     from troubleshoot.knowledge.files import stamps
 
-    return compile_base(collect(roots), stamps(roots))
+    # Before the files are read: what is changed meanwhile counts as changed.
+    before = stamps(roots)
+    return compile_base(collect(roots), before)
 
 
 def _stale(base: KnowledgeBase) -> bool:
@@ -111,7 +143,12 @@ def _cache_file(roots: Sequence[Path]) -> Path | None:
         parent = os.environ.get("XDG_CACHE_HOME") or str(Path("~/.cache").expanduser())
     if not parent or parent.startswith("~"):
         return None
-    name = hashlib.sha256("\n".join(str(root.resolve()) for root in roots).encode()).hexdigest()[:16]
+    try:
+        # A loop of links, or a working folder that was deleted: the roots have no name to be kept under.
+        names = [os.path.realpath(root) for root in roots]
+    except OSError:
+        return None
+    name = hashlib.sha256("\n".join(names).encode("utf-8", "surrogateescape")).hexdigest()[:16]
     return Path(parent) / "troubleshoot" / f"kb-{name}.json"
 
 
@@ -131,8 +168,10 @@ def write_atomically(path: Path, content: bytes) -> bool:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
         Path(temporary).replace(path)
-    except OSError:
+    except BaseException as error:
         with suppress(OSError):
             Path(temporary).unlink()
-        return False
+        if isinstance(error, OSError):
+            return False
+        raise
     return True

@@ -5,7 +5,9 @@ A faulty file of an overlay is skipped with a warning: a mistake in a team's own
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,13 +16,18 @@ import msgspec
 
 from troubleshoot.errors import KnowledgeError, KnowledgeProblem
 from troubleshoot.knowledge.files import WORD_ODDS_FILE, yaml_files
+from troubleshoot.knowledge.plugins import ENTRY_POINTS
 from troubleshoot.knowledge.schema import Causes, Entry, Extension, OutOfScope, OutOfScopeFile
 from troubleshoot.knowledge.signs import SIGNS_FILE, put_signs, read_signs, used_signs
+from troubleshoot.knowledge.sound import check_sound
 from troubleshoot.knowledge.source import convert, line_of, read_yaml
 from troubleshoot.knowledge.word_odds import WordOdds, read_word_odds
 
 CAUSES_FILE = "causes.yaml"
 SCOPE_FILE = "out-of-scope.yaml"
+_NO_PLUGIN = "names no folder of an installed package under [troubleshoot.kb]: install the package anew, or remove it"
+#: Faults of one file that are told.
+_MOST_PROBLEMS = 50
 
 
 @dataclass
@@ -35,31 +42,61 @@ class Collected:
     used_signs: set[str] = field(default_factory=set)
     word_odds: WordOdds = field(default_factory=WordOdds)
     problems: list[KnowledgeProblem] = field(default_factory=list)
+    roots: tuple[Path, ...] = ()
+
+    def warnings(self) -> list[str]:
+        """Return the problems with their files as users know them: the overlay's name, then the path within it."""
+        return [str(KnowledgeProblem(self._shown(Path(one.file)), one.line, one.path, one.text)) for one in self.problems]
+
+    def _shown(self, file: Path) -> str:
+        for root in self.roots:
+            if file != root and file.is_relative_to(root):
+                return f"{root.name or Path(os.path.abspath(root)).name}/{file.relative_to(root).as_posix()}"  # noqa: PTH100
+        return str(file)
 
 
 def collect(roots: Sequence[Path]) -> Collected:
     """Read every file below the roots, in order; faults are collected, never raised."""
-    collected = Collected()
+    collected = Collected(roots=tuple(roots))
     for root in roots:
-        if not root.is_dir():
-            collected.problems.append(KnowledgeProblem(root, 1, "", "is not a folder: give the folder that holds the entries"))
+        if not os.path.isdir(root):  # noqa: PTH112  (Path.is_dir raises where a folder above may not be entered)
+            wrong = _NO_PLUGIN if root.name == ENTRY_POINTS else "is not a folder: give the folder that holds the entries"
+            collected.problems.append(KnowledgeProblem(root, 1, "", wrong))
             continue
-        try:
-            if (root / SIGNS_FILE).is_file():
-                collected.signs.update(read_signs(root / SIGNS_FILE))
-            if (root / WORD_ODDS_FILE).is_file():
-                collected.word_odds = read_word_odds(root / WORD_ODDS_FILE)
-        except KnowledgeError as error:
-            collected.problems.extend(error.problems)
+        for name, read in ((SIGNS_FILE, _read_signs), (WORD_ODDS_FILE, _read_word_odds)):
+            if os.path.lexists(root / name):
+                with _told(collected, root / name):
+                    read(root / name, collected)
         extensions: list[tuple[Extension, Path]] = []
         for path in yaml_files(root):
-            try:
+            with _told(collected, path):
                 _read(path, root, collected, extensions)
-            except KnowledgeError as error:
-                collected.problems.extend(error.problems)
         for extension, path in extensions:
-            _extend(extension, path, collected)
+            with _told(collected, path):
+                _extend(extension, path, collected)
     return collected
+
+
+@contextmanager
+def _told(collected: Collected, path: Path) -> Iterator[None]:
+    """Note what is wrong with a file. Whatever that is, the other files count."""
+    try:
+        yield
+    except KnowledgeError as error:
+        collected.problems.extend(error.problems[:_MOST_PROBLEMS])
+        if len(error.problems) > _MOST_PROBLEMS:
+            collected.problems.append(KnowledgeProblem(path, 1, "", f"has {len(error.problems) - _MOST_PROBLEMS:,} more faults"))
+    except Exception as error:
+        # No mistake that is known of; a file must not take the tool away all the same.
+        collected.problems.append(KnowledgeProblem(path, 1, "", f"cannot be used ({type(error).__name__}: {error}): check its values"))
+
+
+def _read_signs(path: Path, collected: Collected) -> None:
+    collected.signs.update(read_signs(path))
+
+
+def _read_word_odds(path: Path, collected: Collected) -> None:
+    collected.word_odds = read_word_odds(path)
 
 
 def _read(path: Path, root: Path, collected: Collected, extensions: list[tuple[Extension, Path]]) -> None:
@@ -71,12 +108,15 @@ def _read(path: Path, root: Path, collected: Collected, extensions: list[tuple[E
     data = put_signs(data, collected.signs, path, node)
     if relative == CAUSES_FILE:
         causes = convert(data, node, Causes, path)
+        check_sound(causes, path, node)
         if collected.causes is not None:
             causes = Causes(schema=1, causes={**collected.causes.causes, **causes.causes})
         collected.causes = causes
         return
     if relative == SCOPE_FILE:
-        for group in convert(data, node, OutOfScopeFile, path).groups:
+        groups = convert(data, node, OutOfScopeFile, path).groups
+        check_sound(groups, path, node)
+        for group in groups:
             collected.out_of_scope[group.id] = group
         return
     if isinstance(data, dict) and "extends" in data:
@@ -86,6 +126,7 @@ def _read(path: Path, root: Path, collected: Collected, extensions: list[tuple[E
     expected = relative.rsplit(".", 1)[0]
     if entry.id != expected:
         raise KnowledgeError((KnowledgeProblem(path, line_of(node, "id"), "id", f"is {entry.id!r}, but the path says {expected!r}"),))
+    check_sound(entry, path, node)
     collected.entries[entry.id] = entry
     collected.places[entry.id] = path
 
@@ -103,13 +144,15 @@ def _extend(extension: Extension, path: Path, collected: Collected) -> None:
     for name in sorted(unknown):
         collected.problems.append(KnowledgeProblem(path, 1, "withdraw-fixes", f"{entry.id} has no fix {name!r}"))
     kept = tuple(fix for fix in entry.fixes if fix.id not in extension.withdraw_fixes and fix.id not in replaced)
-    collected.entries[entry.id] = msgspec.structs.replace(
+    extended = msgspec.structs.replace(
         entry,
         fixes=extension.fixes + kept,
         models=entry.models + extension.models,
         affected=_affected(entry, extension),
         references=entry.references + extension.references,
     )
+    check_sound(extended, path, None)
+    collected.entries[entry.id] = extended
 
 
 def _affected(entry: Entry, extension: Extension) -> tuple[object, ...]:

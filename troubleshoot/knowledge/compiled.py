@@ -11,13 +11,12 @@ from troubleshoot.knowledge.collect import Collected
 from troubleshoot.knowledge.index import FORMAT, GRAM, SCOPE_OWNER, Index
 from troubleshoot.knowledge.phrases import parse_phrase, phrase_keys
 from troubleshoot.knowledge.schema import Causes
-from troubleshoot.knowledge.templates import TemplateError, joined_probes, key_words, parse_template
+from troubleshoot.knowledge.templates import joined_probes, key_words, parse_template
 
 
 def compile_base(collected: Collected, stamps: list[list[object]]) -> bytes:
     """Compile what was collected. Withdrawn entries keep their text (for ``kb show``) and lose their patterns."""
     encoder = msgspec.json.Encoder()
-    warnings = [str(problem) for problem in collected.problems]
     lines: list[bytes] = []
     offset = 0
 
@@ -33,7 +32,7 @@ def compile_base(collected: Collected, stamps: list[list[object]]) -> bytes:
     causes = add(collected.causes or Causes(schema=1, causes={}))
     scope = add(list(collected.out_of_scope.values()))
     word_odds = add(collected.word_odds)
-    patterns = _patterns(collected, warnings)
+    patterns = _patterns(collected)
     keys, general, spoken, always, needs = _keys(patterns)
     recall = add(_recall(patterns))
     body = b"".join(lines)
@@ -55,12 +54,12 @@ def compile_base(collected: Collected, stamps: list[list[object]]) -> bytes:
         word_odds=word_odds,
         scope_exceptions={name: group.id for group in collected.out_of_scope.values() for name in group.exception if not group.message},
         stamps=[(str(path), int(str(time)), int(str(size))) for path, time, size in stamps],
-        warnings=warnings,
+        warnings=collected.warnings(),
     )
     return encoder.encode(index) + b"\n" + body
 
 
-def _patterns(collected: Collected, warnings: list[str]) -> list[tuple[str, str, list[str]]]:
+def _patterns(collected: Collected) -> list[tuple[str, str, list[str]]]:
     owners: dict[tuple[str, str], list[str]] = {}
     for id_, entry in sorted(collected.entries.items()):
         if entry.status == "withdrawn":
@@ -72,16 +71,7 @@ def _patterns(collected: Collected, warnings: list[str]) -> list[tuple[str, str,
     for group in collected.out_of_scope.values():
         for template in group.message:
             owners.setdefault(("t", template), []).append(SCOPE_OWNER + group.id)
-    patterns: list[tuple[str, str, list[str]]] = []
-    for (kind, text), ids in owners.items():
-        if kind != "p":
-            try:
-                parse_template(text)
-            except TemplateError as error:
-                warnings.append(f"{', '.join(ids)}: {error}")
-                continue
-        patterns.append((kind, text, list(dict.fromkeys(ids))))
-    return patterns
+    return [(kind, text, list(dict.fromkeys(ids))) for (kind, text), ids in owners.items()]
 
 
 def _keys(

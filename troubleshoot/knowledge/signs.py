@@ -13,6 +13,7 @@ import yaml
 
 from troubleshoot.errors import KnowledgeError, KnowledgeProblem
 from troubleshoot.knowledge.schema import Signs
+from troubleshoot.knowledge.sound import check_sound
 from troubleshoot.knowledge.source import convert, read_yaml
 
 SIGNS_FILE = "signs.yaml"
@@ -27,7 +28,7 @@ def read_signs(path: Path) -> dict[str, dict[str, Any]]:
         KnowledgeError: a condition is malformed, or holds another sign or a weight.
     """
     data, node = read_yaml(path)
-    convert(data, node, Signs, path)
+    check_sound(convert(data, node, Signs, path), path, node)
     signs: dict[str, dict[str, Any]] = data["signs"]
     for name, condition in signs.items():
         if used_signs(condition) or {"ask", "times"} & set(condition):
@@ -48,7 +49,7 @@ def put_signs(data: Any, signs: dict[str, dict[str, Any]], path: Path, node: yam
     name = data.get("sign")
     if not isinstance(name, str):
         return {key: put_signs(value, signs, path, node) for key, value in data.items()}
-    problem = _problem(name, set(data), signs)
+    problem = _problem(name, set(map(str, data)), signs)
     if problem is not None:
         raise KnowledgeError((KnowledgeProblem(path, _line_of(node, name), "sign", problem),))
     return {**signs[name], **{key: value for key, value in data.items() if key != "sign"}}

@@ -202,6 +202,7 @@ def facts_of(captured: tuple[Captured, ...], roles: dict[str, str]) -> dict[str,
     return facts
 
 
+@lru_cache(maxsize=16_384)
 def parse_template(text: str) -> tuple[Node, ...]:
     """Parse a template.
 

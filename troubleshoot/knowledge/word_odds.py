@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from troubleshoot.errors import KnowledgeError, KnowledgeProblem
+from troubleshoot.knowledge.files import UnreadableError, read_regular
 
 FORMAT = 1
 
@@ -25,6 +26,10 @@ RARITY_STEP = 0.1
 LEAST = ZERO - FARTHEST
 #: JSON would write a backslash as two.
 _INSTEAD = {ord("\\"): ord("]")}
+
+
+#: Bytes of a table; the shipped one has 0.5 MB.
+_MOST_BYTES = 64 << 20
 
 
 class WordOdds(msgspec.Struct, frozen=True):
@@ -47,9 +52,11 @@ def read_word_odds(path: Path) -> WordOdds:
         KnowledgeError: the file cannot be read, is no table, or has another format.
     """
     try:
-        table = msgspec.json.decode(path.read_bytes(), type=WordOdds)
-    except (OSError, msgspec.DecodeError) as error:
-        raise KnowledgeError((KnowledgeProblem(path, 1, "", f"cannot be read: {error}"),)) from error
+        table = msgspec.json.decode(read_regular(path, _MOST_BYTES), type=WordOdds)
+    except UnreadableError as error:
+        raise KnowledgeError((KnowledgeProblem(path, 1, "", str(error)),)) from error
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise KnowledgeError((KnowledgeProblem(path, 1, "", f"is no table of words ({error}): make it anew with kb learn"),)) from error
     if table.format != FORMAT:
         raise KnowledgeError((KnowledgeProblem(path, 1, "format", f"is {table.format}, not {FORMAT}"),))
     for word, row in table.words.items():

@@ -43,7 +43,8 @@ class Leaning:
     @lazy_attribute
     def _rows(self) -> dict[str, str]:
         known = self._table.words
-        return {word: known[word] for word in self._words & known.keys()}
+        # Sorted: the last digit of a sum of many numbers depends on their order.
+        return {word: known[word] for word in sorted(self._words & known.keys())}
 
     @lazy_attribute
     def _step(self) -> float:

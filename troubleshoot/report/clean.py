@@ -113,7 +113,7 @@ def _unprefix(result: CleanText, text: str) -> None:
         else:
             result.streams = [outer + inner for outer, inner in zip(result.streams, streams, strict=True)]
         lengths = sorted({len(name) for name in ranks})
-        for stream in set(result.streams):
+        for stream in dict.fromkeys(result.streams):
             rank = next((ranks[stream[-length:]] for length in lengths if stream[-length:] in ranks), None)
             if rank is not None:
                 result.ranks.setdefault(stream, rank)

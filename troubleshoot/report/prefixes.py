@@ -65,7 +65,7 @@ def strip_prefixes(lines: list[str]) -> tuple[list[str], list[str], dict[str, in
     part = _part()
     bare: list[str] = []
     streams: list[str] = []
-    names: set[str] = set()
+    names: dict[str, None] = {}
     ranks: dict[str, int] = {}
     stamped: list[bool] = []
     changed = False
@@ -108,7 +108,7 @@ def strip_prefixes(lines: list[str]) -> tuple[list[str], list[str], dict[str, in
             line = line[at:]
         if len(names) >= _MOST_STREAMS and stream not in names:
             stream = ""
-        names.add(stream)
+        names[stream] = None
         bare.append(line)
         streams.append(stream)
         stamped.append(timed)

@@ -32,6 +32,8 @@ _STEP = re.compile(
     re.IGNORECASE,
 )
 _RANK = re.compile(rb"\[(?:default_?|[Rr]ank[ _:]?|RANK[ _:]?|[Ww]orker[ _:]?)(\d{1,5})\]|\brank['\"]?[ =:]{1,2}(\d{1,5})\b", re.IGNORECASE)
+#: Words of which each match has one, in small letters.
+RANK_WORDS = (b"rank", b"default", b"worker")
 
 
 class Examiner:

@@ -110,7 +110,7 @@ def scan(
     run.go(files)
     if not run.tallies and run.skipped:
         raise InputError("; ".join(run.skipped))
-    notes = _notes(run.tallies.values())
+    notes = (*([kept.damaged] if kept is not None and kept.damaged else []), *_notes(run.tallies.values()))
     return ScanResult(
         problems_of(run.tallies), len(run.tallies), sum(one.lines for one in run.tallies.values()),
         sum(one.bytes for one in run.tallies.values()), time.monotonic() - started, reader.finder.name,

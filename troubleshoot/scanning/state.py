@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import json
 import os
+import zlib
 from pathlib import Path
 from typing import Any
 
 from troubleshoot.errors import InputError
+from troubleshoot.knowledge.files import UnreadableError, read_regular
+from troubleshoot.saving import save
 from troubleshoot.scanning.model import Tally
 from troubleshoot.scanning.units import head_mark
 
-_SCHEMA = 1
+_SCHEMA = 2
+_WHAT = "troubleshoot scan"
+#: How every state begins, by which a damaged one is told from another file.
+_BEGINS = b'{"what": "troubleshoot scan"'
+_MOST_BYTES = 1 << 30
 
 
 class State:
@@ -26,16 +33,27 @@ class State:
         self._path = Path(path)
         self._version = version
         self._files: dict[str, dict[str, Any]] = {}
-        try:
-            data = json.loads(self._path.read_text(encoding="utf-8"))
-        except FileNotFoundError:
+        #: what is to be told of what was kept, if anything
+        self.damaged = ""
+        if not os.path.lexists(path):
             return
-        except (OSError, ValueError) as error:
-            raise InputError(f"{path} is no state of a scan ({error}). Delete it, or name another file.") from None
-        if not isinstance(data, dict) or data.get("what") != "troubleshoot scan":
+        try:
+            content = read_regular(path, _MOST_BYTES)
+        except UnreadableError as error:
+            raise InputError(f"--state {path}: {error}, or name another file") from None
+        try:
+            data = json.loads(content)
+        except (ValueError, RecursionError) as error:
+            if not content.startswith(_BEGINS):
+                raise InputError(f"{path} is no state of a scan ({error}). Delete it, or name another file.") from None
+            data = {"what": _WHAT, "schema": _SCHEMA, "version": version}
+        if not isinstance(data, dict) or data.get("what") != _WHAT:
             raise InputError(f"{path} is no state of a scan. Name another file: it would be overwritten.")
         if data.get("schema") == _SCHEMA and data.get("version") == version:
-            self._files = data["files"]
+            if data.get("crc32") == _checksum(data.get("files")):
+                self._files = data["files"]
+            else:
+                self.damaged = f"{path} is damaged: everything is read again, and the state is made anew"
 
     def known(self, file: str) -> tuple[int, Tally, Tally | None]:
         """Return (bytes read in whole units, their tally, the tally of the rest where the file has not changed)."""
@@ -72,16 +90,15 @@ class State:
 
     def save(self) -> None:
         """Write the state: a reader, and a crash, see the old file or the new one."""
-        data = {"what": "troubleshoot scan", "schema": _SCHEMA, "version": self._version, "files": self._files}
-        temporary = self._path.with_name(f"{self._path.name}.{os.getpid()}.tmp")
+        data = {"what": _WHAT, "schema": _SCHEMA, "version": self._version, "crc32": _checksum(self._files), "files": self._files}
         try:
-            with temporary.open("w", encoding="utf-8") as file:
-                json.dump(data, file, ensure_ascii=False)
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(self._path)
+            save(self._path, json.dumps(data, ensure_ascii=False).encode("utf-8", "backslashreplace"))
         except OSError as error:
             raise InputError(f"{self._path} cannot be written: {error.strerror or error}") from None
+
+
+def _checksum(files: object) -> int:
+    return zlib.crc32(json.dumps(files).encode())
 
 
 def _name(file: str) -> str:

@@ -21,6 +21,7 @@ from troubleshoot.scanning.anchors import Anchor
 from troubleshoot.scanning.examine import Examiner, rank_of, step_before, told_by
 from troubleshoot.scanning.finders import Finder, Hit
 from troubleshoot.scanning.model import Spot, Tally
+from troubleshoot.scanning.repeats import Repeats, is_worth
 
 _BEFORE = 8 << 10
 _AFTER = 6 << 10
@@ -82,6 +83,12 @@ class Stretch:
         self._consumed = 1
         self._known: dict[bytes, str | None] = {}
         self._asked = 0
+        self._repeats = Repeats(anchors, _LINE)
+        #: lines of this block that are like an earlier one, and whether there were many of them in the last one
+        self._again = 0
+        self._dense = False
+        #: by problem, the last place whose step is still to be looked for, with the line and what is before it
+        self._unstepped: dict[str, tuple[Spot, bytes, bytes | None]] = {}
 
     @property
     def busy(self) -> bool:
@@ -95,20 +102,52 @@ class Stretch:
 
     def feed(self, block: bytes | bytearray, end: int) -> None:
         """Read ``block[:end]``, which ends with a line."""
+        start = self._offset
         self._mark_borders(block, end)
-        hits = self._finder.find(block, end)
+        self._again = 0
+        owned = start >= self._lead and self._own_past is None
+        hits = self._hits_beside_repeats(block, end) if self._dense and owned and self._region is None else None
+        if hits is None:
+            hits = self._finder.find(block, end)
         if not hits and self._region is None:
             self._line += block.count(b"\n", 0, end)
             self._remember(block, 0, end)
-            return
-        failures = [at for at, number in hits if number in self._failures]
-        lines = [(at, number) for at, number in hits if number not in self._failures]
-        self._walk(block, end, failures, lines)
+        else:
+            failures = [at for at, number in hits if number in self._failures]
+            lines = [(at, number) for at, number in hits if number not in self._failures]
+            self._walk(block, end, failures, lines)
+        self._dense = is_worth(self._again, end)
+        self._look_for_steps()
+
+    def _hits_beside_repeats(self, block: bytes | bytearray, end: int) -> list[Hit] | None:
+        """Count the lines that are known, and return the hits in the others; None where the block has to be looked at as a whole."""
+        taken = self._repeats.take(block, end)
+        if taken is None:
+            return None
+        left, repeated = taken
+        hits = self._finder.find(left, end) if left is not None else []
+        if any(number in self._failures for _, number in hits):
+            # What surrounds a failure is read together with it.
+            return None
+        for one in repeated:
+            self._again += one.count
+            if one.key is None:
+                continue
+            row = self.tally.rows.get(one.key)
+            if row is None:
+                self.tally.dropped += one.count
+                continue
+            line = _Line(self._line + block.count(b"\n", 0, one.start), bytes(block[one.start : one.stop]), True)
+            row.count += one.count - 1
+            self._see_again(one.key, line, bytes(block[max(0, one.start - _LINE) : one.start]))
+            row.ranks.update(one.ranks)
+        return hits
 
     def finish(self) -> None:
         """Read what is still open: the end of the log, or nothing has come for a while."""
         if self._region is not None:
             self._close()
+            self._look_for_steps()
 
     # -- borders -------------------------------------------------------------------------------------------------------------
 
@@ -307,8 +346,10 @@ class Stretch:
         shape = line.text.translate(None, _DIGITS)
         if shape in self._known:
             key = self._known[shape]
+            self._again += 1
+            self._repeats.learn(shape, line.text, key)
             if key is not None:
-                self.tally.see(key, _spot(line, before), dict)
+                self._see_again(key, line, before)
             return
         if self._asked >= _MOST_LINES:
             self.tally.unread += 1
@@ -321,11 +362,29 @@ class Stretch:
             self.tally.see(answer[0], _spot(line, before), lambda: answer[1])
 
 
+    def _see_again(self, key: str, line: _Line, before: bytes | None) -> None:
+        """Count a line of a known problem. The step is looked for later: all but the last place are forgotten."""
+        spot = Spot(line.number, rank_of(line.text))
+        self.tally.see(key, spot, dict)
+        row = self.tally.rows.get(key)
+        if row is not None and (row.last is spot or row.first is spot):
+            self._unstepped[key] = (spot, line.text, before)
+
+    def _look_for_steps(self) -> None:
+        for spot, text, before in self._unstepped.values():
+            spot.step = _step(text, before)
+        self._unstepped.clear()
+
+
 def _spot(line: _Line, before: bytes | None) -> Spot:
-    step = step_before([line.text.decode("utf-8", "replace")])
+    return Spot(line.number, rank_of(line.text), _step(line.text, before))
+
+
+def _step(text: bytes, before: bytes | None) -> int | None:
+    step = step_before([text.decode("utf-8", "replace")])
     if step is None and before:
         step = step_before(before.decode("utf-8", "replace").replace("\r", "\n").split("\n"))
-    return Spot(line.number, rank_of(line.text), step)
+    return step
 
 
 def _line_around(block: bytes | bytearray, at: int, end: int) -> tuple[int, int]:

@@ -21,6 +21,7 @@ from packaging.version import InvalidVersion, Version
 from troubleshoot.errors import InputError
 from troubleshoot.knowledge import KnowledgeBase, load_kb
 from troubleshoot.redact import redact_data
+from troubleshoot.saving import save
 from troubleshoot.verify import index, installers, isolated, processes
 from troubleshoot.verify.model import RunResult
 from troubleshoot.verify.registry import cases_of
@@ -310,7 +311,7 @@ def write_bisection(folder: Path, result: Bisection) -> Path:
     with suppress(OSError, ValueError, KeyError, TypeError):
         result = _continued(json.loads(path.read_text(encoding="utf-8")), result)
     told = redact_data(result.to_dict(), personal=False)
-    path.write_text(json.dumps(told, ensure_ascii=False, indent=1) + "\n", encoding="utf-8", newline="\n")
+    save(path, (json.dumps(told, ensure_ascii=False, indent=1) + "\n").encode("utf-8", "backslashreplace"))
     return path
 
 

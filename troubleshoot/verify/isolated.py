@@ -91,7 +91,9 @@ def prepare(
     linked = _linked(wanted)
     key = _key(wanted, linked, of_day)
     folder = cache_root() / key
-    if not (folder / _DONE).is_file():
+    if not _whole(folder):
+        if (folder / _DONE).is_file():
+            say(f"the environment in {folder} is damaged: it is made anew")
         remove(folder)
         _sweep(folder.parent)
         making = folder.with_name(f"{_MAKING}{os.getpid()}-{start_time(os.getpid())}-{key}")
@@ -115,16 +117,24 @@ def discard(wanted: Mapping[str, str], *, of_day: str | None = None) -> None:
 
 def kept(wanted: Mapping[str, str], *, of_day: str | None = None) -> bool:
     """Tell whether an environment is there already."""
-    return (cache_root() / _key(wanted, _linked(wanted), of_day) / _DONE).is_file()
+    return _whole(cache_root() / _key(wanted, _linked(wanted), of_day))
+
+
+def _whole(folder: Path) -> bool:
+    """Tell whether an environment is complete: its record is written last, and its interpreter may have been uninstalled since."""
+    return _packages(folder) is not None and installers.python_of(folder).exists()
+
+
+def _packages(folder: Path) -> dict[str, str] | None:
+    try:
+        return dict(json.loads((folder / _DONE).read_text(encoding="utf-8"))["packages"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 def installed(interpreter: Interpreter) -> dict[str, str]:
     """Return the versions that pip put into an isolated environment, by name."""
-    record = Path(interpreter.python).parent.parent.parent / _DONE
-    try:
-        return dict(json.loads(record.read_text(encoding="utf-8"))["packages"])
-    except (OSError, ValueError, KeyError):
-        return {}
+    return _packages(Path(interpreter.python).parent.parent.parent) or {}
 
 
 def _linked(wanted: Mapping[str, str]) -> dict[str, Path]:

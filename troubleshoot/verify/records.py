@@ -13,8 +13,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from troubleshoot.errors import InputError
 from troubleshoot.records import INDEX, SCHEMA
 from troubleshoot.redact import redact_data, redacted_start
+from troubleshoot.saving import save
 from troubleshoot.verify.model import Verification
 from troubleshoot.version import __version__
 
@@ -70,6 +72,7 @@ def write_records(folder: str | os.PathLike[str], results: Iterable[Verification
 
     Raises:
         OSError: the folder cannot be written.
+        InputError: a record in it is damaged.
     """
     root = Path(folder)
     root.mkdir(parents=True, exist_ok=True)
@@ -88,10 +91,20 @@ def write_records(folder: str | os.PathLike[str], results: Iterable[Verification
 
 
 def _runs(path: Path) -> list[dict[str, Any]]:
+    return list(_kept(path)["runs"]) if path.exists() else []
+
+
+def _kept(path: Path) -> dict[str, Any]:
+    """Return a record. Raises InputError where it is damaged: written anew, it would lose the runs that are still in it."""
     try:
-        return list(json.loads(path.read_text(encoding="utf-8"))["runs"])
-    except (OSError, ValueError, KeyError):
-        return []
+        data = json.loads(path.read_text(encoding="utf-8"))
+        for run in data["runs"]:
+            _ = run["before"]["outcome"], run["device"], run["capability"], run["versions"], run["date"], _key(run)
+            _ = [(fix["id"], fix["outcome"]) for fix in run["fixes"]]
+        _ = data["issue"].encode()
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"{path} is no record of verifications ({error!r}): put it in order, or delete it") from None
+    return dict(data)
 
 
 def _write_index(root: Path) -> None:
@@ -100,7 +113,7 @@ def _write_index(root: Path) -> None:
     for path in sorted(root.glob("*.json")):
         if path.name == INDEX:
             continue
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = _kept(path)
         for run in data["runs"]:
             if run["before"]["outcome"] != "reproduced":
                 continue
@@ -111,8 +124,8 @@ def _write_index(root: Path) -> None:
     lines = [f"{json.dumps(issue)}: {json.dumps(fixes, separators=(',', ':'), sort_keys=True)}" for issue, fixes in sorted(issues.items())]
     body = ",\n".join(lines)
     text = f'{{"schema": {SCHEMA}, "issues": {{\n{body}\n}}}}\n'
-    (root / INDEX).write_text(text, encoding="utf-8", newline="\n")
+    save(root / INDEX, text.encode())
 
 
 def _write(path: Path, data: Mapping[str, Any]) -> None:
-    path.write_text(json.dumps(data, ensure_ascii=False, indent=1) + "\n", encoding="utf-8", newline="\n")
+    save(path, (json.dumps(data, ensure_ascii=False, indent=1) + "\n").encode("utf-8", "backslashreplace"))

@@ -1,0 +1,102 @@
+"""Lines that come again are counted many at once: the result is that of looking at each."""
+
+from __future__ import annotations
+
+import random
+import time
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+from scan_logs import FRAMES
+
+from troubleshoot.scanning import scan
+from troubleshoot.scanning.model import Tally
+from troubleshoot.scanning.repeats import Repeats
+from troubleshoot.scanning.run import Options, Reader
+from troubleshoot.scanning.stretch import Stretch
+
+READER = Reader(Options(finder="python"))
+
+#: Lines with holes for numbers. Some have digits within an anchor, which is then none, or a rank in one of several forms.
+LINES = (
+    "step {n} loss=nan lr=1.0e-{n}",
+    "{{'loss': nan, 'grad_norm': nan, 'learning_rate': 0.{n}, 'epoch': {n}}}",
+    "[rank{r}]: step {n} loss nan",
+    "rank {r} of rank {r}: loss is nan at {n}",
+    "[default{r}]:loss: nan",
+    "worker-{n} [Worker {r}] loss: nan",
+    "ra{n}nk {r}: loss=nan",
+    "step {n} loss=na{n}n",
+    "step {n} loss=nan{n}",
+    "step {n}: loss: inf, grad inf",
+    "OVERFLOW! Rank {r} Skipping step. Attempted loss scale: {n}, reducing to {n}",
+    "gradient overflow {n}",
+    "epoch {n}: val_loss=nan",
+    "loss=nan",
+    "step {n} loss=0.{n}",
+    "{n}%|##| {n}/1000 [00:{n}, loss=nan]\r{n}%|##| {n}/1000 [00:{n}, loss=nan]",
+    "RuntimeError {n} loss=nan",
+    "E{n}rror: loss=nan",
+    "x" * 2100 + " loss=nan {n}",
+    "",
+)
+
+
+def made(chance: random.Random, lines: int, failures: float) -> bytes:
+    """Return a log of these lines, with some tracebacks in it."""
+    kinds = chance.sample(LINES, 8)
+    out = []
+    for number in range(lines):
+        if chance.random() < failures:
+            out.append(f"Traceback (most recent call last):\n{FRAMES}RuntimeError: expected scalar type Float but found Half\n")
+        digits = str(chance.randrange(10 ** chance.randrange(1, 7)))
+        out.append(chance.choice(kinds).format(n=digits if chance.random() < 0.9 else number, r=chance.randrange(9)) + "\n")
+    return "".join(out).encode()
+
+
+def tally(log: bytes, size: int, lead: int = 0, until: int | None = None) -> Tally:
+    """Return what a pass finds in blocks of about this size."""
+    stretch = Stretch(READER.finder, READER.anchors, READER.examiner(log[:1000]), lead=lead, until=until)
+    at = 0
+    while at < len(log):
+        stop = log.find(b"\n", min(len(log) - 1, at + size)) + 1 or len(log)
+        stretch.feed(log[at:stop], stop - at)
+        at = stop
+    return stretch.close_tally()
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_result_is_that_of_looking_at_each_line(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counts, first and last places, steps, ranks: whatever stands where, and wherever blocks end."""
+    chance = random.Random(seed)
+    log = made(chance, 2_000, 0.0 if seed % 3 else 0.002)
+    lead = log.find(b"\n", 5_000) + 1 if seed % 2 else 0
+    until = log.find(b"\n", len(log) - 9_000) + 1 if seed % 2 else None
+    taken: list[int] = []
+    take = Repeats.take
+
+    def counting(self: Repeats, block: bytes, end: int) -> object:
+        found = take(self, block, end)
+        taken.append(sum(one.count for one in found[1]) if found else 0)
+        return found
+
+    monkeypatch.setattr(Repeats, "take", counting)
+    quick = tally(log, 8_000, lead, until)
+    assert sum(taken) > 200
+    monkeypatch.setattr(Repeats, "take", lambda self, block, end: None)
+    assert asdict(quick) == asdict(tally(log, 8_000, lead, until))
+
+
+@pytest.mark.parametrize("finder", ["python", "auto"])
+def test_a_log_of_nothing_but_nan_is_read_quickly(finder: str, tmp_path: Path) -> None:
+    """On one core 30 MiB in a second, here a third of it at the least: the machine may be busy. It was 0.7 to 3 MiB."""
+    log = tmp_path / "train.log"
+    lines = (f"{{'loss': nan, 'grad_norm': nan, 'learning_rate': 0.{step:08}, 'epoch': {step / 1000:.3f}}}\n" for step in range(400_000))
+    log.write_text("".join(lines), encoding="utf-8")
+    scan([log], finder=finder, unit=1 << 20)
+    started = time.process_time()
+    (problem,) = scan([log], finder=finder).problems
+    spent = time.process_time() - started
+    assert (problem.issue, problem.count, problem.first.line, problem.last.line) == ("numerics/nan-loss", 400_000, 1, 400_000)
+    assert log.stat().st_size / spent > (10 << 20)
