@@ -1,3 +1,4 @@
+# ruff: noqa: E501  (a table of texts reads best with one to a line)
 """Texts of strangers that are meant to be slow: for each pattern and each loop over lines, one that was written in order to break it.
 
 ``GENERATORS`` maps a name to a function that returns a text of about so many characters. A name begins with the module that it attacks.

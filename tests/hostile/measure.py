@@ -203,7 +203,8 @@ def measure(
                 if len(growth.seconds) < len(lengths) and not growth.ended:
                     past = max(growth.seconds, default=0)
                     size = next(one for one in lengths if one > past)
-                    what = "its limit of processor time" if process.exitcode in (-signal.SIGXCPU, -signal.SIGKILL) else f"code {process.exitcode}"
+                    limited = process.exitcode in (-signal.SIGXCPU, -signal.SIGKILL)
+                    what = "its limit of processor time" if limited else f"code {process.exitcode}"
                     growth.ended = f"ended by {what} at {size // KB} KB"
                 yield growth
                 continue
@@ -235,7 +236,9 @@ def table(measured: list[Growth], sizes: list[int], top: int) -> str:
 
 def main(arguments: list[str] | None = None) -> int:
     """Print the table; the status says whether anything is at fault."""
-    parser = argparse.ArgumentParser(prog="python -m tests.hostile.measure", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.hostile.measure", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("names", nargs="*", metavar="NAME", help="patterns of names")
     parser.add_argument("--size", type=int, default=MB, help="the longest text")
     parser.add_argument("--top", type=int, default=40, help="how many are printed")

@@ -8,8 +8,8 @@ import pytest
 
 pytest.importorskip("resource", reason="limits of processor time are POSIX's")
 
-from hostile.generators import GENERATORS, Generator, all_generators  # noqa: E402
-from hostile.measure import FACES, KB, MB, NEGLIGIBLE, WORST_RATIO, Growth, measure, selected  # noqa: E402
+from hostile.generators import GENERATORS, Generator, all_generators
+from hostile.measure import FACES, KB, MB, NEGLIGIBLE, WORST_RATIO, Growth, measure, selected
 
 #: How many of the generators the quick test tries, and how many of the knowledge base's patterns.
 _DRAWN, _DRAWN_ENTRIES = 70, 14
