@@ -113,11 +113,11 @@ class Growth:
         power = max(1.0, math.log(self.ratio) / math.log(4)) if self.ratio > 0 else 1.0
         return float(self.seconds[length] * (MB / length) ** power)
 
-    def fault(self, budget: float | None = BUDGET) -> str:
-        """Return what is wrong with it, or nothing."""
+    def fault(self, budget: float | None = BUDGET, negligible: float = NEGLIGIBLE) -> str:
+        """Return what is wrong with it, or nothing; without a budget, how long it takes does not matter."""
         if self.ended:
             return self.ended
-        if self.ratio > WORST_RATIO:
+        if self.ratio > WORST_RATIO and self.seconds[max(self.seconds)] >= negligible:
             return f"grows {self.ratio:.1f}-fold at four times the length"
         if budget is not None and max(self.seconds, default=0) >= MB and self.per_megabyte > budget:
             return f"{self.per_megabyte:.2f} s for a megabyte"

@@ -12,12 +12,22 @@ from hostile.generators import GENERATORS, Generator, all_generators
 from hostile.measure import FACES, KB, MB, NEGLIGIBLE, WORST_RATIO, Growth, measure, selected
 
 #: How many of the generators the quick test tries, and how many of the knowledge base's patterns.
-_DRAWN, _DRAWN_ENTRIES = 70, 14
+_DRAWN, _DRAWN_ENTRIES = 60, 12
 
 
-def _faults(generators: dict[str, Generator], sizes: tuple[int, ...], face: str = "diagnose", **options: float) -> list[str]:
-    found = measure(generators, sizes, face=face, jobs=2, limit=options.get("limit", 8.0))
-    return [f"{one.name}: {fault} ({one.seconds})" for one in found if (fault := one.fault(options.get("budget")))]
+def _faults(
+    generators: dict[str, Generator], sizes: tuple[int, ...], face: str = "diagnose", limit: float = 8.0, negligible: float = NEGLIGIBLE
+) -> list[str]:
+    """Return those at fault, twice: a busy machine makes one measurement wrong, hardly the same one again."""
+    chosen = generators
+    for _ in range(2):
+        faulty = {
+            one.name: f"{one.name}: {fault} ({one.seconds})"
+            for one in measure(chosen, sizes, face=face, jobs=2, limit=limit)
+            if (fault := one.fault(None, negligible))
+        }
+        chosen = {name: generators[name] for name in faulty}
+    return list(faulty.values())
 
 
 def _drawn(generators: dict[str, Generator], count: int) -> dict[str, Generator]:
@@ -28,7 +38,7 @@ def _drawn(generators: dict[str, Generator], count: int) -> dict[str, Generator]
 def test_a_sample_of_hostile_texts_takes_linear_time() -> None:
     entries = {name: make for name, make in all_generators().items() if name not in GENERATORS}
     drawn = {**_drawn(GENERATORS, _DRAWN), **_drawn(entries, _DRAWN_ENTRIES)}
-    assert _faults(drawn, (16 * KB, 64 * KB), limit=3.0) == []
+    assert _faults(drawn, (16 * KB, 64 * KB), limit=3.0, negligible=2 * NEGLIGIBLE) == []
 
 
 def test_the_generators_make_texts_of_the_length_that_is_asked_for() -> None:
@@ -50,7 +60,7 @@ def test_growth_is_told_by_the_last_two_lengths() -> None:
 
 def test_a_text_that_hangs_is_ended_and_told() -> None:
     def act(text: str) -> None:
-        while text:
+        while text.startswith("x"):
             pass
 
     FACES["hang"] = act
@@ -72,7 +82,7 @@ def test_every_hostile_text_takes_linear_time(module: str) -> None:
 def test_texts_against_each_pattern_of_the_base_take_linear_time() -> None:
     entries = {name: make for name, make in all_generators().items() if name not in GENERATORS}
     assert _faults(entries, (16 * KB, 64 * KB)) == []
-    assert _faults(_drawn(entries, 300), (256 * KB, MB)) == []
+    assert _faults(_drawn(entries, 200), (256 * KB, MB)) == []
 
 
 @pytest.mark.slow
