@@ -1,8 +1,8 @@
 """Load the server, and beside it a FastAPI application that only parses the same JSON: ``python tests/benchmarks/serve.py [--seconds 60]``.
 
-Keep-alive clients send reports of 4 KB, each with a number of its own so that none is the same twice. Both servers are one process, and
-run by turns. Per-core figures divide by the processor time that the server itself used, since the clients share the machine. Nothing is
-asserted: a slow neighbour must not fail a build.
+Keep-alive clients send reports of 4 KB, each with a number of its own so that none is the same twice. Both servers run by turns. Per-core
+figures divide by the processor time that a server's own processes used, since the clients share the machine. Nothing is asserted: a slow
+neighbour must not fail a build.
 """
 
 from __future__ import annotations
@@ -21,8 +21,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
+sys.path.insert(0, str(ROOT / "tests" / "serve"))
 
 import founding  # noqa: E402
+from servers import family  # noqa: E402
 
 BARE = """
 import sys
@@ -115,14 +117,20 @@ class Server:
         raise SystemExit("the server did not start")
 
     def processor_seconds(self) -> float:
-        """Return the processor time that it has used."""
-        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        """Return the processor time that it and the processes that it started have used."""
+        used = 0
+        for process in family(self.process.pid):
+            fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+            used += int(fields[11]) + int(fields[12])
+        return used / os.sysconf("SC_CLK_TCK")
 
     def memory(self) -> int:
-        """Return its resident memory in KiB."""
-        lines = Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
-        return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS"))
+        """Return the memory of all of them in KiB; what they share is counted once."""
+        found = 0
+        for process in family(self.process.pid):
+            lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()
+            found += next(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
+        return found
 
     def stop(self) -> None:
         """End it."""

@@ -53,6 +53,42 @@ def start(folder: Path, *options: str) -> Running:
     raise AssertionError(f"the server did not start:\n{log.read_text(errors='replace')}")
 
 
+def children(process: int) -> list[int]:
+    """Return the children of a process that have not ended."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                state, parent = (entry / "stat").read_text().rpartition(")")[2].split()[:2]
+            except OSError:
+                continue
+            if int(parent) == process and state != "Z":
+                found.append(int(entry.name))
+    return found
+
+
+def alive(process: int) -> bool:
+    """Tell whether a process runs."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def gone(processes: list[int]) -> bool:
+    """Tell whether processes end within some seconds."""
+    for _ in range(200):
+        if not any(alive(one) for one in processes):
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def family(process: int) -> list[int]:
+    """Return a process and all that descend from it."""
+    return [process, *(one for child in children(process) for one in family(child))]
+
+
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     """A server with its defaults, and feedback."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import stat
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -11,6 +12,7 @@ from founding import BLIP2, QWEN2_VL
 
 from troubleshoot import diagnose
 from troubleshoot.errors import InputError
+from troubleshoot.serve import tasks
 from troubleshoot.serve.engine import Engine, as_data, usable
 from troubleshoot.serve.feedback import Feedback, counts
 from troubleshoot.serve.settings import Settings
@@ -70,25 +72,26 @@ def test_feedback_counts(tmp_path: Path) -> None:
     path = tmp_path / "feedback.db"
     feedback = Feedback(path)
     for worked in (True, False, True):
-        feedback.add("a/b", "upgrade", worked, "hf_" + "a1B2" * 8)
+        feedback.add("a/b", "upgrade", worked)
     feedback.add("a/b", None, False)
     assert counts(path) == [
         {"issue": "a/b", "fix": "upgrade", "worked": 2, "failed": 1},
         {"issue": "a/b", "fix": None, "worked": 0, "failed": 1},
     ]
-    feedback.close()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert b"hf_" not in path.read_bytes()
 
 
-def test_feedback_keeps_reports_only_redacted(tmp_path: Path) -> None:
-    """Where the operator wants reports, secrets and names are masked before they are stored."""
-    path = tmp_path / "feedback.db"
-    feedback = Feedback(path, store_reports=True)
-    feedback.add("a/b", None, True, "/home/alice/x.py: hf_" + "a1B2" * 8)
-    feedback.close()
-    content = path.read_bytes()
-    assert b"[user]" in content and b"alice" not in content and b"a1B2a1B2" not in content
+@pytest.mark.parametrize("kept", [False, True])
+def test_feedback_keeps_reports_only_redacted(kept: bool) -> None:
+    """Reports are dropped; where the operator wants them, secrets and names are masked before they leave the worker."""
+    engine = Engine(Settings(store_reports=kept))
+    body = {"issue": BLIP2.issue, "fix": "upgrade", "worked": True, "report": "/home/alice/x.py: hf_" + "a1B2" * 8}
+    issue, fix, worked, report = tasks.feedback(engine, json.dumps(body).encode())
+    assert (issue, fix, worked) == (BLIP2.issue, "upgrade", True)
+    if kept:
+        assert report is not None and "[user]" in report and "alice" not in report and "a1B2a1B2" not in report
+    else:
+        assert report is None
 
 
 def test_feedback_from_many_threads(tmp_path: Path) -> None:

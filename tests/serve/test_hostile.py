@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import http.client
 import json
 import os
 import re
@@ -18,7 +19,7 @@ from pathlib import Path
 
 import pytest
 from founding import ALL, BLIP2
-from servers import Running
+from servers import Running, family, gone
 
 pytest.importorskip("fastapi", reason="needs the extra serve")
 pytest.importorskip("uvicorn", reason="needs the extra serve")
@@ -178,6 +179,71 @@ def test_heads_that_mean_harm(server: Running, data: bytes, statuses: tuple[int,
     alive(server)
 
 
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        (b"localhost", 200), (b"LOCALHOST:80", 200), (b"127.0.0.1:1", 200), (b"[::1]", 200), (b"[::1]:8000", 200),
+        (b"localhost.evil.com", 421), (b"127.0.0.1.evil", 421), (b"evil.com:80", 421), (b"[::2]", 421), (b"[::1].evil.com", 400),
+        (b"[::1]evil", 400), (b"[::1", 400), (b"[1]", 400), (b"localhost:80:80", 400), (b"localhost:99999", 400), (b"", 400),
+        (b"user@localhost", 400), (b"localhost evil", 400), (b"localhost,evil.com", 400), (b"localhost\r\nhost: localhost", 400),
+        (b"localhost\r\nhost: evil.com", 400),
+    ],
+)  # fmt: skip
+def test_host_names_are_read_strictly(server: Running, host: bytes, status: int) -> None:
+    """What only begins or ends like an allowed name is not that name."""
+    data = b"GET /healthz HTTP/1.1\r\nhost: " + host + b"\r\n\r\n"
+    assert exchange(server.port, data)[0] == status
+
+
+def test_no_host_is_not_an_allowed_one(server: Running) -> None:
+    """A request without a Host header names nothing that is allowed."""
+    assert exchange(server.port, b"GET /healthz HTTP/1.0\r\n\r\n")[0] == 421
+
+
+@pytest.mark.parametrize(
+    ("origin", "status"),
+    [
+        ("http://127.0.0.1", 200), ("https://evil.com", 403), ("null", 403), ("http://127.0.0.1@evil.com", 403),
+        ("http://127.0.0.1.evil", 403), ("http://127.0.0.1:81", 403), ("http://[::1", 403), ("127.0.0.1", 403), ("", 403),
+    ],
+)  # fmt: skip
+def test_origins_are_read_strictly(server: Running, origin: str, status: int) -> None:
+    """Pages of other sites do not use the tools, however their address is written."""
+    body = b'{"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}'
+    more = f"accept: application/json, text/event-stream\r\norigin: {origin}\r\n"
+    assert post(server, "/mcp", body, "application/json", more)[0] == status
+
+
+_POST = b"POST /v1/diagnose HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: text/plain\r\n"
+
+
+@pytest.mark.parametrize(
+    ("data", "status"),
+    [
+        (b"GET http://evil.com/healthz HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n", 400),
+        (b"GET http://127.0.0.1/healthz HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n", 400),
+        (b"OPTIONS * HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n", 400),
+        (b"CONNECT evil.com:80 HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n", 400),
+        (_POST + b"content-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n", 400),
+        (_POST + b"transfer-encoding: chunked\r\ncontent-length: 5\r\n\r\n0\r\n\r\n", 400),
+        (_POST + b"transfer-encoding: xchunked\r\n\r\n0\r\n\r\n", 400),
+        (_POST + b"transfer-encoding: chunked, identity\r\n\r\n0\r\n\r\n", 400),
+        (_POST + b"content-length: 5\r\ncontent-length: 6\r\n\r\nhello!", 400),
+        (_POST + b"transfer-encoding: chunked\r\n\r\nzz\r\nhello\r\n0\r\n\r\n", 400),
+        (_POST + b"transfer-encoding: chunked\r\n\r\nffffffffffffffffff\r\nhello\r\n0\r\n\r\n", 400),
+        (_POST + b"transfer-encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\nhost: evil.com\r\n\r\n", 400),
+        (_POST + b"transfer-encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n", 200),
+        (b"GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\n" + b"a: b\r\n" * 101 + b"\r\n", 431),
+        (b"GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\nx: a\r\n b\r\n\r\n", 400),
+        (b"GET /healthz HTTP/1.1\r\nhost : 127.0.0.1\r\n\r\n", 400),
+    ],
+)  # fmt: skip
+def test_requests_that_others_read_otherwise(server: Running, data: bytes, status: int) -> None:
+    """What a proxy in front might take for two requests, or for one to another host, is refused."""
+    assert exchange(server.port, data)[0] == status
+    alive(server)
+
+
 def test_slow_bodies_and_heads_are_cut_off(serve: Callable[..., Running]) -> None:
     """A body that trickles is refused in time, and does not keep others waiting."""
     server = serve("--timeout", "2")
@@ -211,7 +277,7 @@ def test_a_thousand_idle_connections(server: Running) -> None:
 
 
 def test_more_than_it_may_do_at_a_time(serve: Callable[..., Running]) -> None:
-    """Beyond its limits it answers 503 with Retry-After at once, and the probes still answer afterwards."""
+    """Beyond its limits it answers 503 with Retry-After at once, and the probes as ever."""
     server = serve("--max-requests", "4")
     waiting = [socket.create_connection(("127.0.0.1", server.port), timeout=30) for _ in range(4)]
     for one in waiting:
@@ -221,6 +287,7 @@ def test_more_than_it_may_do_at_a_time(serve: Callable[..., Running]) -> None:
     assert status == 503
     assert b"retry-after: 1" in head.lower()
     assert json.loads(body)["error"]["code"] == "overloaded"
+    assert exchange(server.port, b"GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n")[0] == 200
     for one in waiting:
         one.close()
     time.sleep(0.5)
@@ -242,8 +309,11 @@ def test_memory_stays(server: Running) -> None:
     """Thousands of different reports and hostile ones leave the memory as it was."""
 
     def memory() -> int:
-        lines = Path(f"/proc/{server.process.pid}/status").read_text().splitlines()
-        return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS"))
+        found = 0
+        for process in family(server.process.pid):
+            lines = Path(f"/proc/{process}/status").read_text().splitlines()
+            found += next(int(line.split()[1]) for line in lines if line.startswith("VmRSS"))
+        return found
 
     if not Path("/proc").is_dir():
         pytest.skip("needs /proc")
@@ -328,6 +398,58 @@ def test_stopping_lets_requests_end(serve: Callable[..., Running]) -> None:
     thread.join(30)
     assert server.process.wait(30) == 0
     assert found == [200]
+
+
+@pytest.mark.parametrize("stderr", ["full", "closed", "blocked"])
+def test_nobody_takes_the_log(stderr: str) -> None:
+    """A full disk, a closed pipe and one that nobody reads any more cost the log, not the server."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    if stderr == "full" and not Path("/dev/full").exists():
+        pytest.skip("needs /dev/full")
+    reader, writer = os.pipe()
+    out = os.open("/dev/full", os.O_WRONLY) if stderr == "full" else writer
+    process = subprocess.Popen([sys.executable, "-m", "troubleshoot", "serve", "--port", str(port)], stderr=out)
+    for one in {out, writer}:
+        os.close(one)
+    if stderr == "closed":
+        os.close(reader)
+    try:
+        for _ in range(600):
+            with contextlib.suppress(ConnectionRefusedError):
+                if exchange(port, b"GET /readyz HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n")[0] == 200:
+                    break
+            time.sleep(0.05)
+        # More lines than a pipe holds.
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=30)) as one:
+            for _ in range(800):
+                one.request("GET", "/healthz")
+                assert one.getresponse().read() == b'{"status":"ok"}'
+        process.terminate()
+        assert process.wait(20) == 0
+    finally:
+        process.kill()
+        process.wait()
+        if stderr != "closed":
+            os.close(reader)
+
+
+@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+def test_no_process_is_left(serve: Callable[..., Running], sent: signal.Signals) -> None:
+    """However it ends: its server processes, their fork servers and workers end with it."""
+    server = serve("--workers", "2")
+    # While one of them reads what takes long.
+    long = (ALL[0].report() * 700)[:1_000_000].encode()
+    busy = socket.create_connection(("127.0.0.1", server.port), timeout=30)
+    busy.sendall(b"POST /v1/diagnose HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: %d\r\n\r\n" % len(long) + long)
+    time.sleep(0.2)
+    processes = family(server.process.pid)
+    assert len(processes) >= 5
+    server.process.send_signal(sent)
+    server.process.wait(30)
+    assert gone(processes)
+    busy.close()
 
 
 def test_several_workers_share_the_feedback(serve: Callable[..., Running], tmp_path: Path) -> None:

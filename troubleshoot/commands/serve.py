@@ -74,6 +74,18 @@ def serve(
     max_body: Annotated[str, typer.Option("--max-body", metavar="BYTES", help="The longest body of a request.")] = "1048576",
     timeout: Annotated[str, typer.Option("--timeout", metavar="SECONDS", help="The longest time for one request.")] = "10",
     max_requests: Annotated[str, typer.Option("--max-requests", metavar="N", help="Requests at a time, for each worker.")] = "256",
+    engines: Annotated[
+        str,
+        typer.Option(
+            "--engines", metavar="N", help="Processes that read requests, for each worker; 0 is one for each processor, between 2 and 4."
+        ),
+    ] = "0",
+    cpu_limit: Annotated[
+        str, typer.Option("--cpu-limit", metavar="SECONDS", help="The most processor time that reading one request may take.")
+    ] = "3",
+    memory_limit: Annotated[
+        str, typer.Option("--memory-limit", metavar="MIB", help="The most memory that a process that reads requests may take.")
+    ] = "512",
     request_log: Annotated[
         bool, typer.Option("--request-log/--no-request-log", help="Log every request as a line of JSON on stderr, without its content.")
     ] = True,
@@ -117,6 +129,9 @@ def serve(
         max_body=_whole("--max-body", max_body, 1024, 64 * 1024 * 1024),
         timeout=float(_whole("--timeout", timeout, 1, 600)),
         max_requests=_whole("--max-requests", max_requests, 1, 100_000),
+        engines=_whole("--engines", engines, 0, 64),
+        cpu_limit=float(_whole("--cpu-limit", cpu_limit, 1, 600)),
+        memory_limit=_whole("--memory-limit", memory_limit, 256, 1_000_000) * 1024 * 1024,
         feedback=Path(feedback) if feedback else None,
         store_reports=store_reports,
         log_requests=request_log,

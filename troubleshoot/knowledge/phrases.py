@@ -60,12 +60,16 @@ class Term:
             return True
         if any(piece in sentence.lowered for piece in (*self.pieces, *self.cjk)):
             return True
-        return any(parts <= sentence.words and _side_by_side(needle, sentence.lowered) for parts, needle in self.pairs)
+        return any(parts <= sentence.words and _side_by_side(needle, _apart(sentence.lowered)) for parts, needle in self.pairs)
 
 
-def _side_by_side(needle: str, lowered: str) -> bool:
-    """Tell whether words stand side by side in a text, however they are joined. (A pattern for each pair would take long to compile.)"""
-    text = lowered.replace("_", " ").replace("-", " ")
+def _apart(lowered: str) -> str:
+    """Return a text in which words that are joined by ``_`` or ``-`` have a blank between them, as the needles of pairs do."""
+    return lowered.replace("_", " ").replace("-", " ")
+
+
+def _side_by_side(needle: str, text: str) -> bool:
+    """Tell whether words stand side by side in a text without joints. (A pattern for each pair would take long to compile.)"""
     at = text.find(needle)
     while at >= 0:
         end = at + len(needle)
@@ -117,14 +121,24 @@ class Vocabulary:
 
     def holds(self, term: Term) -> bool:
         """Tell whether a term holds in one of the sentences: two words as one must stand side by side."""
+        if not term.pairs or not self.allows(term):
+            return self.allows(term)
         held = self._held.get(term)
         if held is None:
-            held = self.allows(term) and (not term.pairs or any(term.holds(sentence) for sentence in self._sentences))
+            alone = not term.words.isdisjoint(self.words) or self._has_part(term)
+            held = alone or any(parts <= self.words and _side_by_side(needle, self._apart) for parts, needle in term.pairs)
             self._held[term] = held
         return held
 
+    @lazy_attribute
+    def _apart(self) -> str:
+        return _apart(self.text)
+
     def has_other(self, term: Term) -> bool:
         """Look for stems, pieces, Chinese and pairs of words."""
+        return self._has_part(term) or any(parts <= self.words for parts, _ in term.pairs)
+
+    def _has_part(self, term: Term) -> bool:
         for stem in term.stems:
             words = self.sorted_words
             position = bisect_left(words, stem)
@@ -137,7 +151,7 @@ class Vocabulary:
             for piece in term.cjk:
                 if piece in self.text:
                     return True
-        return bool(term.pairs) and any(parts <= self.words for parts, _ in term.pairs)
+        return False
 
 
 @dataclass(frozen=True)
@@ -312,7 +326,7 @@ class Speech:
             both = -1
             for part in parts:
                 both &= _bits(with_word.get(part, []))
-            found |= _bits([row for row in _rows(both) if _side_by_side(needle, self.sentences[row].lowered)]) if both else 0
+            found |= _bits([row for row in _rows(both) if _side_by_side(needle, _apart(self.sentences[row].lowered))]) if both else 0
         return found
 
     def _with_piece(self, piece: str) -> int:

@@ -120,14 +120,18 @@ class Template:
         if not self.probe:
             yield start, end
             return
+        size = len(self.probe)
         found = lowered.find(self.probe, start, end)
         while found >= 0:
             first, last = max(start, found - self.before), found + self.behind
-            found = lowered.find(self.probe, found + 1, end)
-            while 0 <= found <= last + self.before:
-                last = found + self.behind
-                found = lowered.find(self.probe, found + 1, end)
+            # The last probe whose stretch touches this one, and so on.
+            while last - first < _LONGEST_STRETCH:
+                further = lowered.rfind(self.probe, found + 1, min(end, last + self.before + size))
+                if further < 0:
+                    break
+                found, last = further, further + self.behind
             yield first, min(end, last)
+            found = lowered.find(self.probe, found + 1, end)
 
     def match_within(self, lowered: str, original: str, start: int, end: int) -> TemplateMatch | None:
         """Find the first match in a stretch."""
@@ -319,6 +323,8 @@ def compile_template(text: str, blanks: bool = True) -> Template:
 
 #: What a template begins with is caught whole: a search would else begin at each of its characters.
 _BOUNDARIES = {"name": r"(?<![\w.:<>-])", "path": r"(?<!\S)"}
+#: Where probes are close together, a stretch ends after so many characters; the next one overlaps it.
+_LONGEST_STRETCH = 20_000
 #: No hole catches more characters than this.
 _LONGEST_HOLE = 250
 

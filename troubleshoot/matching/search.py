@@ -290,9 +290,10 @@ def _search_templates(text: SearchText, base: KnowledgeBase, candidates: list[in
 def _find(number: int, template: Template, text: SearchText, base: KnowledgeBase) -> list[Hit]:
     hits: list[Hit] = []
     read = 0
+    position = 0
     for start, end in _stretches(number, template, text, base):
         read += end - start
-        position = start
+        position = max(start, position)
         while len(hits) < _MOST_HITS:
             match = template.match_within(text.lowered, text.original, position, end)
             if match is None:

@@ -78,6 +78,7 @@ def read_box(source: Source, at: int) -> tuple[RaisedException | None, int]:
             break
         i += 1
     if not frames:
+        source.allowance -= i - at
         return None, at + 1
     while i < end and i < len(source) and not lines[i].strip():
         i += 1

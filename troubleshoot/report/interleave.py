@@ -10,7 +10,7 @@ from __future__ import annotations
 from troubleshoot.report import grammar
 
 _REGION = 4000
-_MOST = 64
+_MOST = 16
 #: Lines that fit nothing (pieces of messages) after which a region is over.
 _STRAY = 6
 

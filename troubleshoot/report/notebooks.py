@@ -86,6 +86,7 @@ def read_notebook(source: Source, at: int) -> tuple[RaisedException | None, int]
         return raised("", "", frames, frames[-1].at, numbers[i - 1]), i
     if expected and i > at:
         return None, i
+    source.allowance -= i - at
     return None, at + 1
 
 

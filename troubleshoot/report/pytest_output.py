@@ -42,7 +42,7 @@ def read_pytest(source: Source, at: int) -> tuple[RaisedException | None, int]:
         if lines[j].startswith(("____", "====")):
             break
         if spot and not spot[3]:
-            code, function = _code_above(lines, at)
+            code, function = _code_above(source, at)
             frames.append(Frame(spot[1], function, int(spot[2]), code, numbers[j]))
             if not kind and spot[4]:
                 kind = spot[4]
@@ -79,17 +79,18 @@ def _frames_above(source: Source, at: int) -> list[Frame]:
             below = lines[j + 1].strip() if j + 1 < at else ""
             frames.append(Frame(spot[1], spot[3], int(spot[2]), below or None, numbers[j]))
         else:
-            code, function = _code_above(lines, j)
+            code, function = _code_above(source, j)
             frames.append(Frame(spot[1], function, int(spot[2]), code, numbers[j]))
     frames.reverse()
     return frames
 
 
-def _code_above(lines: list[str], at: int) -> tuple[str | None, str | None]:
+def _code_above(source: Source, at: int) -> tuple[str | None, str | None]:
     """Return (the marked source line, the function it is in) above line ``at``."""
     code = function = None
-    for j in range(at - 1, max(-1, at - 400), -1):
-        line = lines[j]
+    for j in range(at - 1, max(-1, at - min(400, source.allowance)), -1):
+        line = source.lines[j]
+        source.allowance -= 1
         if line[:1] == ">" and code is None:
             code = line[1:].strip() or None
         found = _DEF.match(line.lstrip("> "))

@@ -172,7 +172,7 @@ class _Scanner:
         return grammar.HEADER in line or line.lstrip().startswith('File "')
 
     def _is_box(self, line: str) -> bool:
-        if "──" not in line and "--" not in line and "━" not in line:
+        if ("──" not in line and "--" not in line and "━" not in line) or self.source.allowance <= 0:
             return False
         from troubleshoot.report import boxes
 
@@ -190,7 +190,7 @@ class _Scanner:
                 from troubleshoot.report import boxes
 
                 return boxes.read_box(self.source, at)
-            if "  Traceback (most" in line:
+            if "  Traceback (most" in line and self.source.allowance > 0:
                 from troubleshoot.report import notebooks
 
                 if notebooks.begins_notebook(line):
@@ -219,6 +219,8 @@ class _Scanner:
 
     def _frame(self, at: int) -> int:
         lines = self.source.lines
+        if self.source.allowance <= 0:
+            return at + 1
         below = lines[at + 1 : at + 9]
         if any("❱" in line for line in below):
             from troubleshoot.report import boxes

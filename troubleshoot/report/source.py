@@ -16,6 +16,8 @@ class Source:
         self.numbers = numbers
         self.rank = rank
         self.stamped = stamped
+        #: Lines that readers may still look at in vain: a few for each line, so that all of them together stay linear.
+        self.allowance = 2_000 + 4 * len(lines)
 
     def __len__(self) -> int:
         return len(self.lines)

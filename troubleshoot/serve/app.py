@@ -30,8 +30,11 @@ _DESCRIPTION = (
 )
 
 
-def create_app(settings: Settings | None = None) -> FastAPI:
+def create_app(settings: Settings | None = None, *, engine: type[Engine] = Engine) -> FastAPI:
     """Build the application, to run by itself or mounted into another one.
+
+    The processes that read requests begin with the application's lifespan, or with the first request where it has none. ``engine`` is the
+    class that they diagnose with; they import it by its name.
 
     Raises:
         KnowledgeError: there is no knowledge base to read.
@@ -39,26 +42,26 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     """
     settings = settings or Settings()
     metrics = Metrics()
-    work = Work(Engine(settings), metrics)
-    feedback = Feedback(settings.feedback, store_reports=settings.store_reports) if settings.feedback is not None else None
+    work = Work(settings, metrics, engine)
+    feedback = Feedback(settings.feedback) if settings.feedback is not None else None
     mcp = McpEndpoint(work)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        yield
-        work.close()
-        await mcp.close()
-        if feedback is not None:
-            feedback.close()
+        try:
+            await work.start()
+            yield
+        finally:
+            work.close()
+            await mcp.close()
 
     app = FastAPI(title="troubleshoot", version=__version__, description=_DESCRIPTION, docs_url=None, redoc_url=None, lifespan=lifespan)
-    app.state.engine = work.engine
     app.include_router(probes_router(work, metrics))
     app.include_router(rest_router(work, feedback))
     app.include_router(chat_router(work))
-    app.include_router(pages_router(work.engine))
+    app.include_router(pages_router(work))
     app.router.routes.append(mcp.route)
-    app.router.routes.extend(page_routes(work.engine))
+    app.router.routes.extend(page_routes(work))
     app.add_middleware(Guard, settings=settings, metrics=metrics)
     _tell_errors(app)
     return app

@@ -1,4 +1,7 @@
-"""uvicorn's connections with the limits that it leaves open: how long a request's head may take and be, and how many may be open."""
+"""uvicorn's connections with the limits that it leaves open: how long a request's head may take and be, and how many may be open.
+
+Requests that another program may read otherwise are refused: with a target that names a host of its own, or with headers after the body.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,8 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 HEAD_SECONDS = 10.0
 #: Bytes that the request line and the headers may have.
 MOST_HEAD = 32 * 1024
+#: Headers of a request.
+MOST_HEADERS = 100
 MOST_CONNECTIONS = 4096
 
 
@@ -44,7 +49,7 @@ class BoundedProtocol(HttpToolsProtocol):
             self._head += len(data)
         super().data_received(data)
         if self._in_head and self._head > MOST_HEAD and not self._refused:
-            self._refuse()
+            self._refuse(431)
 
     def on_message_begin(self) -> None:
         """Wait for the whole head of another request."""
@@ -53,13 +58,23 @@ class BoundedProtocol(HttpToolsProtocol):
         self._wait()
         super().on_message_begin()
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Keep a header of the head; what comes after the body was not there when the request was admitted."""
+        if self._in_head:
+            super().on_header(name, value)
+        elif not self._refused:
+            self._refuse(400)
+
     def on_headers_complete(self) -> None:
         """Hand a head of bearable length on."""
         self._in_head = False
         self._stop_waiting()
-        if len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers) > MOST_HEAD:
-            self._refuse()
-        else:
+        size = len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
+        if size > MOST_HEAD or len(self.headers) > MOST_HEADERS:
+            self._refuse(431)
+        elif not self.url.startswith(b"/"):
+            self._refuse(400)
+        elif not self._refused:
             super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
@@ -86,8 +101,9 @@ class BoundedProtocol(HttpToolsProtocol):
         if not self.transport.is_closing():
             self.transport.close()
 
-    def _refuse(self) -> None:
+    def _refuse(self, status: int) -> None:
         self._refused = True
         self._stop_waiting()
-        self.transport.write(STATUS_LINE[431] + b"content-length: 0\r\nconnection: close\r\n\r\n")
+        if self.cycle is None or self.cycle.response_complete or not self.cycle.response_started:
+            self.transport.write(STATUS_LINE[status] + b"content-length: 0\r\nconnection: close\r\n\r\n")
         self.transport.close()

@@ -1,19 +1,23 @@
 """Feedback in one SQLite file: whether fixes worked. The only thing that several server processes share, and the only one that is kept.
 
-Nothing of a report is stored unless the operator asks for it, and then with secrets, home folders, e-mail and IP addresses masked.
+Nothing of a report is stored unless the operator asks for it, and then only what a worker has masked: secrets, home folders, e-mail and IP
+addresses.
 """
 
 from __future__ import annotations
 
+import contextlib
+import logging
 import os
 import sqlite3
-import threading
 import time
 from pathlib import Path
 from typing import Any
 
 from troubleshoot.errors import InputError
-from troubleshoot.redact import redact_text
+from troubleshoot.serve.errors import RequestError
+
+_log = logging.getLogger("troubleshoot.serve")
 
 _SCHEMA = """
 create table if not exists feedback (
@@ -30,39 +34,61 @@ _PATIENCE = 5.0
 
 
 class Feedback:
-    """The open file. Safe to use from several threads and processes."""
+    """The file. Safe to use from several threads and processes.
 
-    def __init__(self, path: Path, *, store_reports: bool = False) -> None:
-        """Open or create the file.
+    It is opened for each note: who replaces, mends or removes it meanwhile is noticed, and nothing is told to be stored that is not.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Create the file where there is none.
 
         Raises:
             InputError: it cannot be opened, or is no such file.
         """
-        self._store_reports = store_reports
-        self._lock = threading.Lock()
+        self._path = path
         try:
-            # Others on the machine have no business with it.
-            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-            self._connection = sqlite3.connect(path, timeout=_PATIENCE, check_same_thread=False, isolation_level=None)
-            self._connection.execute("pragma journal_mode=wal")
-            self._connection.execute("pragma synchronous=normal")
-            self._connection.execute(_SCHEMA)
+            _opened(path).close()
         except (OSError, sqlite3.Error) as error:
             raise InputError(f"{path} cannot be used for feedback: {error}") from None
 
     def add(self, issue: str, fix: str | None, worked: bool, report: str | None = None) -> None:
-        """Note that a fix of an issue worked, or that it did not."""
-        kept = redact_text(report, personal=True) if report and self._store_reports else None
-        day = time.strftime("%Y-%m-%d", time.gmtime())
-        with self._lock:
-            self._connection.execute(
-                "insert into feedback (day, issue, fix, worked, report) values (?, ?, ?, ?, ?)", (day, issue, fix, int(worked), kept)
-            )
+        """Note that a fix of an issue worked, or that it did not. ``report`` is stored as it is: mask it before.
 
-    def close(self) -> None:
-        """Close the file."""
-        with self._lock:
-            self._connection.close()
+        Raises:
+            RequestError: 507 where it could not be stored; then nothing of it is.
+        """
+        day = time.strftime("%Y-%m-%d", time.gmtime())
+        try:
+            with contextlib.closing(_opened(self._path)) as connection:
+                connection.execute(
+                    "insert into feedback (day, issue, fix, worked, report) values (?, ?, ?, ?, ?)", (day, issue, fix, int(worked), report)
+                )
+        except (OSError, sqlite3.Error) as error:
+            _log.error("feedback not stored", extra={"fields": {"reason": str(error)}})
+            raise RequestError(507, _told(error), code="not_stored") from None
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    # Others on the machine have no business with it.
+    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    connection = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)
+    try:
+        connection.execute(_SCHEMA)
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
+
+
+def _told(error: Exception) -> str:
+    """Return what a client is told: why nothing was stored, and nothing of where."""
+    # SQLITE_READONLY_DBMOVED and its like begin with what they are a case of.
+    kind = getattr(error, "sqlite_errorname", "").split("_")[1:2]
+    why = {
+        "FULL": "the disk is full", "READONLY": "the file can only be read", "BUSY": "another program has locked the file",
+        "LOCKED": "another program has locked the file", "CORRUPT": "the file is damaged", "NOTADB": "the file is damaged",
+    }.get("".join(kind), "the file cannot be written")  # fmt: skip
+    return f"The feedback was not stored: {why}. The server's operator can mend that; diagnoses are not affected."
 
 
 def counts(path: str | os.PathLike[str]) -> list[dict[str, Any]]:

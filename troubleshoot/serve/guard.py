@@ -15,6 +15,7 @@ import anyio
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from troubleshoot.serve.errors import error_body
+from troubleshoot.serve.hosts import host_name
 from troubleshoot.serve.logs import trouble
 from troubleshoot.serve.metrics import Metrics
 from troubleshoot.serve.settings import Settings
@@ -34,6 +35,8 @@ _HEADERS = (
 )
 #: Probes, and the pages that links lead people to: they show the public knowledge base and take nothing.
 _OPEN = frozenset({"/", "/healthz", "/readyz", "/favicon.ico", "/issues"})
+#: Answered however much there is to do: they cost nothing, and who asks would else restart the server.
+_PROBES = frozenset({"/healthz", "/readyz"})
 _OPEN_BELOW = ("/issues/", "/causes/", "/page/")
 
 
@@ -50,7 +53,8 @@ class Guard:
         self._settings = settings
         self._metrics = metrics
         self._digests = tuple(hashlib.sha256(token.encode()).digest() for token in settings.tokens)
-        self._hosts = frozenset(host.lower() for host in settings.allowed_hosts)
+        # A name that is none is told when the server starts: see the command's options.
+        self._hosts = frozenset(host_name(host) or host.lower() for host in settings.allowed_hosts)
         self._running = 0
         self._buffered = 0
 
@@ -93,13 +97,13 @@ class Guard:
 
     def _admit(self, scope: Scope, headers: dict[bytes, bytes]) -> None:
         """Raise _RefusedError for a request that may not pass."""
-        if self._hosts:
-            host = _host_name(headers.get(b"host", b"").decode("latin-1"))
-            if host not in self._hosts:
-                raise _RefusedError(421, f"This server is not called {host[:100]!r}: its operator can allow the name with --allow-host.")
+        host = _host(scope)
+        if self._hosts and host not in self._hosts:
+            named = f"not called {host!r}" if host else "called by a name, and the request has none"
+            raise _RefusedError(421, f"This server is {named}: its operator can allow a name with --allow-host.")
         if self._digests and not self._open(scope) and not self._authorised(headers.get(b"authorization", b"")):
             raise _RefusedError(401, "A token is needed: send the header Authorization: Bearer TOKEN.", "invalid_api_key")
-        if self._running > self._settings.max_requests:
+        if self._running > self._settings.max_requests and scope["path"] not in _PROBES:
             raise _RefusedError(503, "Too many requests at a time. Try again in a moment.", "overloaded")
         length = headers.get(b"content-length")
         if length is not None and (not length.isdigit() or int(length[:20]) > self._settings.max_body):
@@ -212,12 +216,17 @@ def _replayed(body: bytes, receive: Receive) -> Receive:
     return replay
 
 
-def _host_name(host: str) -> str:
-    """Return the name in a Host header, without its port."""
-    host = host.strip().lower()
-    if host.startswith("["):
-        return host.partition("]")[0] + "]"
-    return host.partition(":")[0]
+def _host(scope: Scope) -> str:
+    """Return the name that the server was asked under, "" where the request has none. Raises _RefusedError where it cannot be one."""
+    given = [value for name, value in scope["headers"] if name == b"host"]
+    if len(given) > 1:
+        raise _RefusedError(400, "The request names more than one host.")
+    if not given:
+        return ""
+    host = host_name(given[0].decode("latin-1"))
+    if host is None:
+        raise _RefusedError(400, "The Host header names no host.")
+    return host
 
 
 def loopback_names(public_url: str | None) -> tuple[str, ...]:

@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from starlette.requests import Request
+from troubleshoot.serve.hosts import host_name
 
-from troubleshoot.serve.engine import Engine
+if TYPE_CHECKING:
+    from starlette.requests import Request
 
-_HOST = re.compile(r"[A-Za-z0-9.-]{1,253}(?::\d{1,5})?|\[[0-9A-Fa-f:.]{2,45}\](?::\d{1,5})?")
+    from troubleshoot.serve.engine import Engine
+    from troubleshoot.serve.settings import Settings
 
 
-def links(request: Request, engine: Engine) -> Callable[[str], str | None]:
-    """Return the function that tells the address of an issue's page: below the operator's ``public_url``, else where the request went."""
-    base = engine.settings.public_url
-    if base is None:
-        host = request.headers.get("host", "")
-        base = f"{request.url.scheme}://{host}{request.scope.get('root_path', '')}" if _HOST.fullmatch(host) else ""
-    base = base.rstrip("/")
+def address_of(request: Request) -> str:
+    """Return scheme and host as the client named them; "" where it named none that can be used."""
+    host = request.headers.get("host", "")
+    return f"{request.url.scheme}://{host}" if host_name(host) is not None else ""
 
-    def link(issue: str) -> str | None:
-        return f"{base}/issues/{quote(issue)}" if engine.shows(issue) else None
 
-    return link
+def base_of(request: Request, settings: Settings) -> str:
+    """Return the address below which the pages are: the operator's ``public_url``, else where the request went."""
+    if settings.public_url is not None:
+        return settings.public_url.rstrip("/")
+    address = address_of(request)
+    return (address + str(request.scope.get("root_path", ""))).rstrip("/") if address else ""
+
+
+def linker(engine: Engine, base: str) -> Callable[[str], str | None]:
+    """Return the function that tells the address of an issue's page, or None where it has none."""
+    return lambda issue: f"{base}/issues/{quote(issue)}" if engine.shows(issue) else None

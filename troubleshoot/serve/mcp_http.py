@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from urllib.parse import urlsplit
 
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.requests import Request
@@ -12,8 +11,12 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from troubleshoot.serve.errors import error_body
+from troubleshoot.serve.hosts import same_origin
 from troubleshoot.serve.mcp_server import mcp_server
 from troubleshoot.serve.working import Work
+
+#: Seconds that requests in work get when the server ends; it has waited for them before.
+_CLOSING = 1.0
 
 
 class McpEndpoint:
@@ -28,7 +31,7 @@ class McpEndpoint:
         self._manager: StreamableHTTPSessionManager | None = None
         self._task: asyncio.Task[None] | None = None
         self._stop: asyncio.Event | None = None
-        self._max_body = work.engine.settings.max_body
+        self._max_body = work.settings.max_body
         self.route = Route("/mcp", endpoint=self, include_in_schema=False)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -36,7 +39,7 @@ class McpEndpoint:
         scope["route"] = self.route
         request = Request(scope)
         origin = request.headers.get("origin")
-        if origin and urlsplit(origin).netloc.lower() != request.headers.get("host", "").lower():
+        if origin is not None and not same_origin(origin, request.headers.get("host", "")):
             refused = Response(error_body(403, "Web pages of other sites may not use this."), 403, media_type="application/json")
             await refused(scope, receive, send)
             return
@@ -63,4 +66,4 @@ class McpEndpoint:
         """End the manager's task."""
         if self._stop is not None and self._task is not None:
             self._stop.set()
-            await self._task
+            await asyncio.wait({self._task}, timeout=_CLOSING)

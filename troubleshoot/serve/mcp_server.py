@@ -6,25 +6,21 @@ import contextlib
 import logging
 import re
 import sys
-from collections.abc import Iterator
-from typing import Annotated, Any, Literal
+from collections.abc import Awaitable, Iterator
+from typing import Annotated, Any, Literal, TypeVar
 
 import anyio
-import msgspec
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
 from mcp.types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import Field
 
-from troubleshoot.errors import InputError, UnknownIssueError
-from troubleshoot.render import render, render_documents
-from troubleshoot.render.entry import cause_document, entry_document
-from troubleshoot.serve.engine import as_data
+from troubleshoot.serve import tasks
 from troubleshoot.serve.errors import RequestError
-from troubleshoot.serve.hardware import device_table, support_of
-from troubleshoot.serve.rest import issue_list
 from troubleshoot.serve.working import Work
 from troubleshoot.version import __version__
+
+T = TypeVar("T")
 
 _INSTRUCTIONS = """\
 Diagnoses precision, dtype and device failures of PyTorch programs (dtype mismatches, tensors on different devices, NaN or inf, bfloat16
@@ -58,7 +54,6 @@ returns the model. Runs the user's code."""
 _READ = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False, destructive_hint=False)
 _RUN = ToolAnnotations(read_only_hint=False, idempotent_hint=True, open_world_hint=False, destructive_hint=False)
 _TARGET = re.compile(r"[A-Za-z_][\w.]{0,200}:[A-Za-z_]\w{0,100}")
-_MOST_DIAGNOSES = 3
 _RUN_SECONDS = 1800.0
 
 Language = Annotated[Literal["en", "zh"], Field(description="The language of the answer: the user's.")]
@@ -90,7 +85,6 @@ def _logging_untouched() -> Iterator[None]:
 
 
 def _add_tools(server: MCPServer[Any], work: Work) -> None:
-    engine = work.engine
 
     @server.tool(description=_DIAGNOSE, annotations=_READ, structured_output=False)
     async def diagnose(
@@ -106,29 +100,15 @@ def _add_tools(server: MCPServer[Any], work: Work) -> None:
         have: Annotated[dict[str, str] | None, Field(description='Package versions, if known: {"torch": "2.3.0"}.')] = None,
         language: Language = "en",
     ) -> CallToolResult:
-        def task() -> tuple[str, dict[str, Any]]:
-            diagnosis, errors = engine.diagnose(
-                report, environment=environment, answers=answers, gpu=gpu, have=have, language=language
-            )  # fmt: skip
-            work.metrics.diagnosis(diagnosis.verdict)
-            data = as_data(diagnosis, errors, _MOST_DIAGNOSES)
-            text = render(diagnosis, "markdown", redact=True)
-            return text + "".join(f"\n> {one}\n" for one in errors), data
-
-        text, data = await _done(work, task, len(report) + len(environment or ""))
+        text, data, verdict = await _done(work.do(tasks.tool_diagnose, report, environment, answers, gpu, have, language))
+        work.metrics.diagnosis(verdict)
         return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=data)
 
     @server.tool(description=_EXPLAIN, annotations=_READ, structured_output=False)
     async def explain(
         issue: Annotated[str, Field(description="The id of an issue, or the code of a cause.", max_length=200)], language: Language = "en"
     ) -> str:
-        found = _page(work, issue.strip(), language)
-        if found is None:
-            alike = engine.public.similar(issue.strip()[:200])
-            raise ToolError(
-                f"No known issue or cause is called {issue[:200]!r}." + (f" Did you mean: {', '.join(alike)}?" if alike else "")
-            )
-        return found
+        return await _done(work.do(tasks.tool_explain, issue.strip(), language))
 
     @server.tool(description=_LIST, annotations=_READ, structured_output=False)
     async def list_issues(
@@ -136,8 +116,7 @@ def _add_tools(server: MCPServer[Any], work: Work) -> None:
         cause: Annotated[str, Field(description="Only issues of this cause, such as numerics/fp16-overflow.", max_length=100)] = "",
         language: Language = "en",
     ) -> str:
-        found = issue_list(engine.public_entries(), words, cause, language)
-        return "\n".join(f"{one['id']}: {one['title']}" for one in found) or "No known issue has these words."
+        return await _done(work.do(tasks.tool_list, words, cause, language))
 
     @server.tool(description=_HARDWARE, annotations=_READ, structured_output=False)
     async def hardware_support(
@@ -145,11 +124,7 @@ def _add_tools(server: MCPServer[Any], work: Work) -> None:
             str, Field(description="The name of a GPU, a compute capability, or cpu; empty lists everything.", max_length=100)
         ] = "",
     ) -> str:
-        try:
-            data = [support_of(gpu)] if gpu.strip() else device_table()
-        except InputError as error:
-            raise ToolError(str(error)) from None
-        return msgspec.json.encode(data).decode()
+        return (await _done(work.do(tasks.hardware, gpu))).decode()
 
 
 def _add_resources(server: MCPServer[Any], work: Work) -> None:
@@ -157,7 +132,7 @@ def _add_resources(server: MCPServer[Any], work: Work) -> None:
         "troubleshoot://issues", name="issues", title="Known issues", description="A line per known issue.", mime_type="text/plain"
     )
     async def issues() -> str:
-        return "\n".join(f"{one['id']}: {one['title']}" for one in issue_list(work.engine.public_entries()))
+        return await work.do(tasks.tool_list, "", "", "en")
 
     @server.resource(
         "troubleshoot://issues/{package}/{name}",
@@ -167,20 +142,17 @@ def _add_resources(server: MCPServer[Any], work: Work) -> None:
         mime_type="text/markdown",
     )
     async def issue(package: str, name: str) -> str:
-        found = _page(work, f"{package}/{name}", "en")
-        if found is None:
-            raise ResourceNotFoundError(f"no known issue is called {package}/{name}"[:300])
-        return found
+        try:
+            return await work.do(tasks.tool_explain, f"{package}/{name}", "en")
+        except RequestError as error:
+            told = f"no known issue is called {package}/{name}"[:300] if error.status == 404 else error.message
+            raise ResourceNotFoundError(told) from None
 
 
 def _add_running_tools(server: MCPServer[Any], work: Work) -> None:
     @server.tool(description=_VERIFY, annotations=_RUN, structured_output=False)
     async def verify(issue: Annotated[str, Field(description="The id of a known issue that has a case.", max_length=200)]) -> str:
-        try:
-            entry = work.engine.base.entry(issue.strip())
-        except UnknownIssueError as error:
-            raise ToolError(str(error)) from None
-        return await _run("verify", entry.id)
+        return await _run("verify", await _done(work.do(tasks.entry_id, issue)))
 
     @server.tool(description=_AUDIT, annotations=_RUN, structured_output=False)
     async def audit(target: Annotated[str, Field(description="module:factory", max_length=300)]) -> str:
@@ -204,23 +176,9 @@ async def _run(command: str, argument: str) -> str:
     return output
 
 
-async def _done(work: Work, task: Any, size: int) -> Any:
+async def _done(work: Awaitable[T]) -> T:
+    """Return what a worker did; what was wrong with the request is told as the protocol tells it."""
     try:
-        return await work.do(task, size)
+        return await work
     except RequestError as error:
         raise ToolError(error.message) from None
-
-
-def _page(work: Work, name: str, language: str) -> str | None:
-    """Return the page of an issue or a cause as Markdown; None where there is none."""
-    engine = work.engine
-    cause = engine.public.causes.causes.get(name)
-    if cause is not None:
-        listed = tuple((one["id"], one["title"]) for one in issue_list(engine.public_entries(), cause=name, language=language))
-        return render_documents((cause_document(name, cause, language, listed),), "markdown")
-    try:
-        entry = engine.public_entry(name)
-    except UnknownIssueError:
-        return None
-    special = tuple(one.id for one in engine.public_entries() if entry.id in one.refines)
-    return render_documents((entry_document(entry, language, special),), "markdown")

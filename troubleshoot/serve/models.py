@@ -39,12 +39,19 @@ _MEANINGS = {
     413: "The body is too long",
     415: "This type of content is not read",
     421: "The server is not called so",
+    422: "The report takes more processor time or memory than one may have",
     431: "The headers are too long",
+    500: "The server failed; its log says more",
     503: "Too much to do at the moment: see Retry-After",
 }
 #: The errors that any route may answer with, for OpenAPI.
 ERRORS: dict[int | str, dict[str, Any]] = {
     status: {"description": text, "content": {"application/json": {"schema": _ERROR}}} for status, text in _MEANINGS.items()
+}
+
+#: The error of routes that store something.
+STORAGE_ERRORS: dict[int | str, dict[str, Any]] = {
+    507: {"description": "It could not be stored", "content": {"application/json": {"schema": _ERROR}}}
 }
 
 

@@ -26,8 +26,7 @@ def probes_router(work: Work, metrics: Metrics) -> APIRouter:
     async def readyz() -> Response:
         if not work.ready:
             return Json({"status": "stopping"}, 503)
-        base = work.engine.base
-        return Json({"status": "ready", "version": __version__, "knowledge": base.version, "issues": len(base.ids())})
+        return Json({"status": "ready", "version": __version__, "knowledge": work.knowledge, "issues": work.issues})
 
     @router.get(
         "/metrics",

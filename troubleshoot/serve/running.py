@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import functools
 import gc
+import multiprocessing
+import os
 import signal
 import socket
 import sys
+import threading
 from contextlib import suppress
+from dataclasses import replace
+from multiprocessing.process import BaseProcess
 
 import uvicorn
 from fastapi import FastAPI
@@ -16,35 +21,33 @@ from uvicorn.supervisors import Multiprocess
 from troubleshoot.errors import InputError
 from troubleshoot.serve.app import create_app
 from troubleshoot.serve.connections import BoundedProtocol
-from troubleshoot.serve.engine import Engine, as_data
+from troubleshoot.serve.engine import Engine
 from troubleshoot.serve.logs import log_config
 from troubleshoot.serve.settings import Settings
 
-_WARMING = """\
-Traceback (most recent call last):
-  File "a.py", line 1, in <module>
-    model(x)
-  File "/usr/lib/python3.11/site-packages/torch/nn/functional.py", line 2900, in layer_norm
-    return torch.layer_norm(
-RuntimeError: expected scalar type Float but found Half
-torch 2.3, a T4
-"""
 #: Seconds that requests get to end when the server is told to stop.
 _GRACE = 10
 #: Seconds that a connection may be idle between two requests.
 _IDLE = 15
 
 
-def warm_app(settings: Settings) -> FastAPI:
-    """Return the application with all that a first request would load: it is ready when it says so."""
+def served_app(settings: Settings) -> FastAPI:
+    """Return the application for a server process, which ends when the process that started it does."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=_end_with, args=(parent,), name="parent", daemon=True).start()
     app = create_app(settings)
-    engine: Engine = app.state.engine
-    for language in ("en", "zh"):
-        as_data(*engine.diagnose(_WARMING, language=language))
+    # Made now, beside no request: it takes a while.
+    app.openapi()
     # What is loaded now stays: the collector need not look at it with every collection.
     gc.collect()
     gc.freeze()
     return app
+
+
+def _end_with(parent: BaseProcess) -> None:
+    parent.join()
+    signal.raise_signal(signal.SIGTERM)
 
 
 def run_server(settings: Settings, *, host: str, port: int, workers: int = 1) -> None:
@@ -57,15 +60,16 @@ def run_server(settings: Settings, *, host: str, port: int, workers: int = 1) ->
     create_app(settings)
     _more_files()
     config = uvicorn.Config(
-        functools.partial(warm_app, settings), factory=True, host=host, port=port, workers=workers, http=BoundedProtocol, ws="none",
+        functools.partial(served_app, settings), factory=True, host=host, port=port, workers=workers, http=BoundedProtocol, ws="none",
         lifespan="on", log_config=log_config(), access_log=False, server_header=False, timeout_keep_alive=_IDLE,
         timeout_graceful_shutdown=_GRACE, proxy_headers=False, backlog=2048,
     )  # fmt: skip
     listening = _listen(host, port)
     address = listening.getsockname()
     shown = f"[{address[0]}]" if ":" in address[0] else address[0]
-    sys.stderr.write(f"troubleshoot: listening on http://{shown}:{address[1]}\n")
-    sys.stderr.flush()
+    with suppress(OSError):
+        # Like the log: not through sys.stderr, which would fail once more when the process ends.
+        os.write(2, f"troubleshoot: listening on http://{shown}:{address[1]}\n".encode())
     server = uvicorn.Server(config)
     for stop in (signal.SIGINT, signal.SIGTERM):
         # uvicorn raises the signal again once it has stopped: that is the end that was asked for.
@@ -101,10 +105,20 @@ def _more_files() -> None:
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
-def run_mcp(settings: Settings, *, allow_run: bool) -> None:
-    """Serve the Model Context Protocol on standard input and output until the client hangs up."""
+def run_mcp(settings: Settings, *, allow_run: bool, engine: type[Engine] = Engine) -> None:
+    """Serve the Model Context Protocol on standard input and output until the client hangs up.
+
+    Raises:
+        KnowledgeError: there is no knowledge base to read.
+        InputError: a setting cannot be used.
+    """
     from troubleshoot.serve.mcp_server import mcp_server
     from troubleshoot.serve.metrics import Metrics
     from troubleshoot.serve.working import Work
 
-    mcp_server(Work(Engine(settings), Metrics()), allow_run=allow_run).run("stdio")
+    # One client, that asks one thing after the other.
+    work = Work(replace(settings, engines=1), Metrics(), engine)
+    try:
+        mcp_server(work, allow_run=allow_run).run("stdio")
+    finally:
+        work.close()

@@ -17,8 +17,10 @@ class Settings:
     was asked.
     ``max_chars`` is how long a chat answer may be (0: any length). ``tokens`` are the bearer tokens that may use the interfaces (none:
     anybody may); ``allowed_hosts`` the names by which the server may be addressed (none: any). Limits: ``max_body`` bytes of a request,
-    ``timeout`` seconds for one, ``max_requests`` at a time, ``threads`` for long reports. ``feedback`` is the SQLite file to which feedback
-    goes (None: it is refused); ``store_reports`` keeps the redacted report with it. ``log_requests`` logs each request as a line of JSON.
+    ``timeout`` seconds for one, ``max_requests`` at a time. Requests are read in ``engines`` processes (0: one for each processor, at least
+    2, at most 4); one request may take ``cpu_limit`` seconds of processor time there, and such a process ``memory_limit`` bytes of memory.
+    ``feedback`` is the SQLite file to which feedback goes (None: it is refused); ``store_reports`` keeps the redacted report with it.
+    ``log_requests`` logs each request as a line of JSON.
     """
 
     language: str = "en"
@@ -32,7 +34,9 @@ class Settings:
     max_body: int = 1024 * 1024
     timeout: float = 10.0
     max_requests: int = 256
-    threads: int = 2
+    engines: int = 0
+    cpu_limit: float = 3.0
+    memory_limit: int = 512 * 1024 * 1024
     feedback: Path | None = None
     store_reports: bool = False
     log_requests: bool = False

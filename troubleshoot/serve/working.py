@@ -1,60 +1,97 @@
-"""Doing the work of a request: short reports at once, long ones in threads, and never more than was allowed.
-
-A diagnosis is work for the processor under Python's lock, so that a thread makes none of it faster, and handing it over and back costs. A
-report of a few kilobytes is therefore done where it arrives. A long one may take up to a second, during which other requests must be
-answered: it goes to a few threads.
-"""
+"""Doing the work of a request: in a worker process, whose time and memory are bounded. See ``processes`` and ``worker``."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
+import weakref
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from functools import cache
+from typing import Any, Concatenate, ParamSpec, TypeVar, get_type_hints
 
+import msgspec
+
+from troubleshoot.errors import InputError
+from troubleshoot.serve import worker
 from troubleshoot.serve.engine import Engine
 from troubleshoot.serve.errors import RequestError
 from troubleshoot.serve.metrics import Metrics
+from troubleshoot.serve.processes import Pool
+from troubleshoot.serve.settings import Settings
+from troubleshoot.serve.worker import Setup
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
-#: Characters that are dealt with where they arrive.
-_AT_ONCE = 16_384
-#: Long reports that may wait for each thread.
-_WAITING = 8
+#: What Python and the knowledge base take before the first report, and as much again.
+_LEAST_MEMORY = 128 * 1024 * 1024
+
+_log = logging.getLogger("troubleshoot.serve")
 
 
 class Work:
-    """The engine, and the threads that long reports go to."""
+    """The operator's settings, what is known of the knowledge base, and the workers that read requests."""
 
-    def __init__(self, engine: Engine, metrics: Metrics) -> None:
-        self.engine = engine
-        self.metrics = metrics
-        self._threads = ThreadPoolExecutor(engine.settings.threads, thread_name_prefix="diagnose")
-        self._most = engine.settings.threads * (1 + _WAITING)
-        self._running = 0
-        self.ready = True
-
-    async def do(self, task: Callable[[], T], size: int) -> T:
-        """Return what a task returns; ``size`` is the length of its texts in characters.
+    def __init__(self, settings: Settings, metrics: Metrics, engine: type[Engine] = Engine) -> None:
+        """Check that there is a knowledge base to read; the workers begin with :meth:`start`, or with the first request.
 
         Raises:
-            RequestError: 503 where too many long reports are waiting.
+            KnowledgeError: there is no knowledge base.
+            InputError: a setting cannot be used.
         """
-        if size <= _AT_ONCE:
-            return task()
-        if self._running >= self._most:
-            raise RequestError(503, "Too many long reports are being read. Try again in a moment.", code="overloaded")
-        self._running += 1
-        future = self._threads.submit(task)
-        future.add_done_callback(self._finished)
-        return await asyncio.wrap_future(future)
+        _check(settings)
+        loaded = engine(settings)
+        self.settings = settings
+        self.knowledge = loaded.base.version
+        self.issues = len(loaded.base.ids())
+        self.shown = len(loaded.public.index.ids)
+        self.metrics = metrics
+        self._pool = Pool(Setup(engine, settings, forks=True), metrics.worker_ended)
+        # An application that is mounted into another one is never told that it ends.
+        self._end = weakref.finalize(self, self._pool.close)
 
-    def _finished(self, _: object) -> None:
-        # A thread goes on after its request was given up: it counts until it is done.
-        self._running -= 1
+    @property
+    def ready(self) -> bool:
+        """Tell whether a worker can be asked."""
+        return self._end.alive
+
+    async def start(self) -> None:
+        """Wait until a worker has loaded the knowledge base. Raises OSError where none can."""
+        await asyncio.wrap_future(self._pool.start())
+
+    async def do(self, task: Callable[Concatenate[Engine, P], T], *given: P.args, **named: P.kwargs) -> T:
+        """Let a worker do one of the tasks of ``troubleshoot.serve.tasks``.
+
+        Raises:
+            RequestError: what the task raised; 422 where it took too much time or memory, 500 where it failed, 503 where too many wait.
+        """
+        assert not named
+        try:
+            data = msgspec.msgpack.encode((task.__name__, *given))
+        except UnicodeEncodeError:
+            raise RequestError(400, "The text is not valid Unicode.") from None
+        reply = await asyncio.wrap_future(self._pool.submit(data))
+        kind, value = reply[:1], memoryview(reply)[2:]
+        if kind == worker.DONE:
+            return _decoder(task).decode(value)
+        if kind == worker.REFUSED:
+            status, message, param, code = msgspec.msgpack.decode(value)
+            raise RequestError(status, message, param=param, code=code)
+        _log.error("request failed", extra={"fields": {"task": task.__name__, **msgspec.msgpack.decode(value)}})
+        raise RequestError(500, "The server failed to answer this; its log says more.", code="internal")
 
     def close(self) -> None:
-        """Let the threads end; what has not begun is dropped."""
-        self.ready = False
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        """End the workers, whatever they do."""
+        self._end()
+
+
+def _check(settings: Settings) -> None:
+    """Raise InputError for a limit that is none."""
+    for name, least in (("timeout", 0.001), ("cpu_limit", 0.001), ("memory_limit", _LEAST_MEMORY), ("engines", 0), ("max_requests", 1)):
+        if getattr(settings, name) < least:
+            raise InputError(f"{name} is {getattr(settings, name)}: it must be at least {least}")
+
+
+@cache
+def _decoder(task: Callable[..., Any]) -> msgspec.msgpack.Decoder[Any]:
+    return msgspec.msgpack.Decoder(get_type_hints(task)["return"])

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from troubleshoot.redact import redact_text
+from troubleshoot.render.layout import visible
 from troubleshoot.serve.chat.conversation import Message, converse, note_of
 from troubleshoot.serve.chat.facts_line import write_line
 from troubleshoot.serve.chat.length import fitted
@@ -25,5 +26,6 @@ def answer(messages: Sequence[Message], engine: Engine, link: Callable[[str], st
     speaker = next((one.speaker for one in reversed(messages) if one.role == "user"), None)
     replies = Replies(language, link)
     note = note_of(turn, speaker, replies.words.language, engine)
-    blocks = [replace(block, text=redact_text(block.text, personal=True)) for block in replies.blocks(turn)]
+    # No report may steer what shows the answer, wherever it is quoted.
+    blocks = [replace(block, text=visible(redact_text(block.text, personal=True))) for block in replies.blocks(turn)]
     return fitted(blocks, write_line(note), engine.settings.max_chars, replies.say("long"))

@@ -11,6 +11,7 @@ import msgspec
 from pydantic import BaseModel, ConfigDict, Field
 
 from troubleshoot.serve.chat.conversation import Message
+from troubleshoot.serve.errors import RequestError
 from troubleshoot.serve.models import WHOLE
 
 MODELS = ("troubleshoot", "troubleshoot-quiet")
@@ -147,6 +148,12 @@ def _frame(request: ChatRequest, answer: str, knowledge: str, kind: str) -> dict
 def models() -> dict[str, Any]:
     """Return the list of models."""
     return {"object": "list", "data": [model(name) for name in MODELS]}
+
+
+def no_model(name: str) -> RequestError:
+    """Return the error about a model that does not exist."""
+    known = " or ".join(MODELS)
+    return RequestError(404, f"The model {name[:100]!r} does not exist: use {known}.", param="model", code="model_not_found")
 
 
 def model(name: str) -> dict[str, Any]:

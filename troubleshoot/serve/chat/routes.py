@@ -6,14 +6,12 @@ from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Request, Response
-from pydantic import ValidationError
 from starlette.responses import StreamingResponse
 
+from troubleshoot.serve import tasks
 from troubleshoot.serve.chat import protocol
-from troubleshoot.serve.chat.answering import answer
-from troubleshoot.serve.errors import RequestError
-from troubleshoot.serve.links import links
-from troubleshoot.serve.models import ERRORS, described, invalid
+from troubleshoot.serve.links import base_of
+from troubleshoot.serve.models import ERRORS, described
 from troubleshoot.serve.responses import Json
 from troubleshoot.serve.working import Work
 
@@ -48,7 +46,6 @@ _MODELS = {
 def chat_router(work: Work) -> APIRouter:
     """Return the routes of OpenAI's protocol."""
     router = APIRouter(tags=["chat"])
-    engine = work.engine
 
     @router.post(
         "/v1/chat/completions",
@@ -58,19 +55,12 @@ def chat_router(work: Work) -> APIRouter:
         openapi_extra=described(protocol.ChatRequest),
     )
     async def completions(request: Request) -> Response:
-        wanted = _request(await request.body())
-        messages = protocol.messages_of(wanted)
-        link = links(request, engine)
-        size = sum(len(one.text) for one in messages)
-        quiet = wanted.model == "troubleshoot-quiet"
-        text = await work.do(lambda: answer(messages, engine, link, quiet=quiet), size)
-        text = protocol.stopped(text, wanted.stop)
-        knowledge = engine.base.version
-        if not wanted.stream:
-            return Json(protocol.completion(wanted, text, knowledge))
+        streamed, parts = await work.do(tasks.chat, await request.body(), base_of(request, work.settings))
+        if not streamed:
+            return Response(parts[0], media_type="application/json")
 
         async def events() -> AsyncIterator[bytes]:
-            for event in protocol.events(wanted, text, knowledge):
+            for event in parts:
                 yield event
 
         return StreamingResponse(events(), media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
@@ -90,22 +80,7 @@ def chat_router(work: Work) -> APIRouter:
     )
     async def model(model: Annotated[str, Path(examples=list(protocol.MODELS))]) -> Response:
         if model not in protocol.MODELS:
-            raise _no_model(model)
+            await work.do(tasks.no_model, model)
         return Json(protocol.model(model))
 
     return router
-
-
-def _request(body: bytes) -> protocol.ChatRequest:
-    try:
-        return protocol.ChatRequest.model_validate_json(body)
-    except ValidationError as error:
-        wrong = error.errors(include_url=False)[0]
-        if wrong["loc"] == ("model",) and wrong["type"] == "literal_error" and isinstance(wrong["input"], str):
-            raise _no_model(wrong["input"]) from None
-        raise invalid(error) from None
-
-
-def _no_model(name: str) -> RequestError:
-    known = " or ".join(protocol.MODELS)
-    return RequestError(404, f"The model {name[:100]!r} does not exist: use {known}.", param="model", code="model_not_found")
