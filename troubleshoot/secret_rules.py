@@ -1,6 +1,6 @@
 r"""What secrets look like: tables for :mod:`troubleshoot.redact`, to be edited by hand. No table is compiled before its hint is seen.
 
-Sources, looked up on 2026-11-24: the prefixes that vendors document; the default rules of gitleaks (MIT, commit b58d3f1, 2026-07-22) and
+Sources, looked up on 2026-11-23: the prefixes that vendors document; the default rules of gitleaks (MIT, commit b58d3f1, 2026-07-22) and
 the plugins of detect-secrets 1.5.0 (Apache-2.0) for prefixes and lengths that vendors leave open; docs.wandb.ai and docs of Alibaba Cloud
 Model Studio for keys of 2025 and later. Facts were taken over, no patterns: theirs look for whole files' lines and accept unbounded gaps.
 
