@@ -80,7 +80,7 @@ TEXTS: dict[str, tuple[str | bytes, str]] = {
     "nothing": ("", "is empty"),
     "keys that are no texts": ("1: 2\n[a]: 3\n", "a"),
     "template with 400 holes": (ENTRY.replace("frobnicator cannot", "{a:text}" * 400), "holes ({)"),
-    "template of 50,000 parentheses": (ENTRY.replace("frobnicator cannot", "(" * 50_000), "characters, at most"),
+    "template of 50,000 parentheses": (ENTRY.replace("frobnicator cannot", "(" * 50_000), "characters, and at most"),
     "phrase with an enormous class": (
         condition(f"{{text: '{'|'.join(map(str, range(100_000)))}'}}"),
         ":15: evidence.supporting: the phrase has",

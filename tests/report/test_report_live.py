@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import sys
 import traceback
 
@@ -73,12 +74,7 @@ def test_the_members_of_groups_come_first() -> None:
             super().__init__(message)
             self.exceptions = tuple(exceptions)
 
-    kinds = [ExceptionGroup]
-    if sys.version_info >= (3, 11):
-        import builtins
-
-        kinds.append(builtins.ExceptionGroup)
-    for kind in kinds:
+    for kind in (ExceptionGroup, builtins.ExceptionGroup):
         group = kind("outer", [RuntimeError("first"), kind("inner", [TypeError("second")])])
         (failure,) = report_from_exception(group).failures
         assert [one.message.split(" (")[0] for one in failure.exceptions] == ["first", "second", "outer"]

@@ -47,7 +47,7 @@ def numpy_float16_mask(setting: Setting) -> Program:
     scores = torch.linspace(-2, 2, 12).reshape(2, 6)
 
     def call(model: Any, inputs: dict[str, Any]) -> Any:
-        kept = numpy.array([[1, 1, 1, 1, 0, 0], [1, 1, 1, 0, 0, 0]], dtype=numpy.float16 if setting.faulty else numpy.float32)
+        kept: Any = numpy.array([[1, 1, 1, 1, 0, 0], [1, 1, 1, 0, 0, 0]], dtype=numpy.float16 if setting.faulty else numpy.float32)
         if setting.variant == "wide-first":
             kept = kept.astype(numpy.float32)
         bias = (1 - kept) * (-1e4 if setting.variant == "fitting-constant" else -1e9)
