@@ -13,7 +13,7 @@ ROOT = Path(troubleshoot.__file__).parent
 
 #: Left to right. Names on one line do not import from each other.
 LAYERS = [
-    {"errors", "version", "lazy", "addresses", "patterns", "saving", "secret_rules"},
+    {"errors", "version", "lazy", "addresses", "patterns", "saving", "secret_rules", "timelimit"},
     {"dtypes", "redact"},
     {"versions"},
     {"report", "environment"},

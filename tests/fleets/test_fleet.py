@@ -73,6 +73,30 @@ def test_what_is_done_is_not_done_again(reports: Path, tmp_path: Path) -> None:
     assert not list(out.glob("*.tmp"))
 
 
+@pytest.mark.parametrize("damage", ["cut", "middle", "empty"])
+def test_a_damaged_block_is_told_and_made_anew(damage: str, reports: Path, tmp_path: Path) -> None:
+    """The page refuses it, the next run replaces it."""
+    out = tmp_path / "out"
+    run_fleet([str(reports)], str(out))
+    before = rows(out)
+    victim = sorted(out.glob("part-*.parquet"))[0]
+    content = bytearray(victim.read_bytes())
+    # In the first column's values; the page may do without that column.
+    content[200] ^= damage == "middle"
+    victim.write_bytes({"cut": content[:-100], "middle": content, "empty": b""}[damage])
+    if damage != "middle":
+        with pytest.raises(InputError, match=f"{victim.name} is damaged"):
+            fleet_page(str(out))
+    told: list[str] = []
+    again = run_fleet([str(reports)], str(out), tell=told.append)
+    assert again.before == again.blocks - 1
+    assert victim.name in told[0]
+    assert rows(out) == before
+    (out / "_manifest.json").write_text("{", encoding="utf-8")
+    with pytest.raises(InputError, match=r"_manifest\.json is damaged"):
+        fleet_page(str(out))
+
+
 def test_several_processes(reports: Path, tmp_path: Path) -> None:
     """The same rows, whoever made them."""
     run_fleet([str(reports)], str(tmp_path / "one"))

@@ -94,3 +94,18 @@ def test_a_state_of_another_kind_is_not_overwritten(tmp_path: Path) -> None:
         with pytest.raises(InputError, match="is no state of a scan"):
             scan([log], state=other)
         assert other.read_text() == text
+
+
+def test_a_damaged_state_is_told_and_made_anew(tmp_path: Path) -> None:
+    """Cut, or changed so that it is JSON all the same: never a wrong count."""
+    log, state = tmp_path / "train.log", tmp_path / "scan.state"
+    log.write_bytes(long_log(4))
+    first = scan([log], state=state, unit=UNIT)
+    whole = state.read_text()
+    for text in (whole[: len(whole) // 2], whole.replace('"count": ', '"count": 9', 1), whole.replace('"files": {', '"files": [], "x": {')):
+        state.write_text(text)
+        result = scan([log], state=state, unit=UNIT)
+        assert told(result) == told(first)
+        assert "is damaged" in result.notes[0]
+        assert state.read_text() == whole
+    assert scan([log], state=state, unit=UNIT).notes == ()

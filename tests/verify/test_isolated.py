@@ -46,6 +46,19 @@ def test_torch_is_linked_and_nothing_leaks_in() -> None:
     assert again == interpreter, "the environment is kept"
 
 
+def test_a_damaged_environment_is_told_and_made_anew() -> None:
+    """Its record was cut, or the interpreter that it was made with is gone."""
+    interpreter = isolated.prepare({}, Stop())
+    folder = Path(interpreter.python).parent.parent.parent
+    for damage in (lambda: os.truncate(folder / isolated._DONE, 10), lambda: Path(interpreter.python).unlink()):
+        damage()
+        assert not isolated.kept({})
+        said: list[str] = []
+        assert isolated.prepare({}, Stop(), say=said.append) == interpreter
+        assert f"the environment in {folder} is damaged" in said[0]
+        assert isolated.kept({})
+
+
 def test_the_linked_packages_are_outside_of_its_prefix() -> None:
     """Pip takes what lies in its prefix for its own, and would remove it through the links."""
     interpreter = isolated.prepare({}, Stop())

@@ -239,6 +239,15 @@ def test_records_are_kept_by_device_and_versions(linear: Verification, tmp_path:
     assert seen("torch/linear-dtype", "no-such-fix") == ()
 
 
+@pytest.mark.parametrize("text", ["{", "[]", '{"issue": "a/b", "runs": [{}]}', '{"runs": []}'])
+def test_a_damaged_record_is_named_and_kept(text: str, tmp_path: Path) -> None:
+    """The runs that are still in it would be lost."""
+    (tmp_path / "a.b.json").write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match=r"a\.b\.json is no record of verifications"):
+        write_records(tmp_path, [])
+    assert (tmp_path / "a.b.json").read_text(encoding="utf-8") == text
+
+
 def test_missing_or_damaged_records_are_none(tmp_path: Path) -> None:
     """A base without records, or with a broken index, has seen nothing."""
     (tmp_path / "records").mkdir()

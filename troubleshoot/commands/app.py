@@ -111,6 +111,15 @@ def diagnose(
     verify: Annotated[
         bool, typer.Option("--verify", help="Then reproduce the first diagnosis here and try its fixes (as `troubleshoot verify` does).")
     ] = False,
+    timeout: Annotated[
+        str | None,
+        typer.Option(
+            "--timeout",
+            metavar="SECONDS",
+            help="Limit of the diagnosis (60), and of waiting for input (none): then the part around the last failure counts.",
+            show_default=False,
+        ),
+    ] = None,
     redact: Redact = False,
     output: Output = None,
     color: Color = "auto",
@@ -138,6 +147,7 @@ def diagnose(
         redact=redact,
         output=output,
         color=color,
+        timeout=timeout,
     )
 
 

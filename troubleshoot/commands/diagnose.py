@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+import os
+import stat
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 from troubleshoot.commands import process
 from troubleshoot.errors import InputError
 from troubleshoot.render import FORMATS, render
+from troubleshoot.timelimit import OutOfTimeError, time_limit
 
 if TYPE_CHECKING:
     from troubleshoot.environment.model import Environment
     from troubleshoot.knowledge import KnowledgeBase
+    from troubleshoot.report.files import Loaded
     from troubleshoot.report.model import Report
     from troubleshoot.result import Diagnosis
+
+#: Seconds that a diagnosis may take without --timeout. It takes milliseconds, and of the longest report a few seconds.
+LIMIT = 60.0
+#: Seconds of a pipe's silence after which it is said what is waited for.
+_SILENT = 2.0
 
 
 def run(
@@ -35,6 +46,7 @@ def run(
     redact: bool,
     output: str | None,
     color: str,
+    timeout: str | None = None,
 ) -> int:
     """Diagnose what ``file`` holds and print it. Return 0 for a diagnosis, 1 for none. Raises InputError for what cannot be used."""
     format = process.check_format(format, FORMATS)
@@ -45,17 +57,53 @@ def run(
     versions = pairs("--have", have, "transformers=4.50.1", bare="")
     where = chosen_environment(environment, python, deep)
     # What was skipped in an overlay is among the diagnosis's notes.
-    base = load(kb, warn=False) if kb else None
-    source = read_source(file)
+    seconds = process.seconds_of(timeout)
+    source, left_out = load_source(file, seconds)
+    base = load(kb, warn=False)
 
     from troubleshoot.diagnosis import diagnose
 
-    diagnosis = diagnose(source, environment=where, kb=base, language=spoken, answers=known or None, gpu=gpu, have=versions or None)
-    text = render(diagnosis, format, color=colored, width=process.width(output), top=shown, redact=redact)
+    def shown_of(report: Loaded, notes: Sequence[str]) -> tuple[Diagnosis, str]:
+        diagnosis = diagnose(
+            report.report(), environment=where, kb=base, language=spoken, answers=known or None, gpu=gpu, have=versions or None
+        )
+        diagnosis = replace(diagnosis, errors=(*notes, *diagnosis.errors))
+        return diagnosis, render(diagnosis, format, color=colored, width=process.width(output), top=shown, redact=redact)
+
+    diagnosis, text = _in_time(source, left_out, seconds or LIMIT, shown_of)
     if verify:
         text = _with_verification(text, diagnosis, format, process.width(output))
     process.write(text, output)
     return 1 if diagnosis.verdict == "unknown" else 0
+
+
+def _in_time(
+    source: Loaded, left_out: Sequence[str], seconds: float, work: Callable[[Loaded, Sequence[str]], tuple[Diagnosis, str]]
+) -> tuple[Diagnosis, str]:
+    """Return what ``work`` makes of a report, or of its last failure alone where the whole takes too long; say so then.
+
+    Raises:
+        InputError: even that takes too long.
+    """
+    try:
+        with time_limit(seconds):
+            return work(source, left_out)
+    except OutOfTimeError:
+        part = source.around_last_failure()
+    numbers = part.numbers or [0]
+    told = (
+        f"the whole report takes more than {seconds:g} s to diagnose: this rests on its lines {numbers[0]} to {numbers[-1]} of "
+        f"{part.total} alone, those around its last failure. To allow more: --timeout SECONDS"
+    )
+    process.complain(f"warning: {told}")
+    try:
+        with time_limit(seconds):
+            return work(part, [told, *left_out])
+    except OutOfTimeError:
+        raise InputError(
+            f"neither the report nor its last failure alone could be diagnosed within {seconds:g} s. Give the lines around the failure "
+            "alone, or allow more: --timeout SECONDS"
+        ) from None
 
 
 def _with_verification(text: str, diagnosis: Diagnosis, format: str, width: int) -> str:
@@ -90,25 +138,116 @@ def _count(top: str | None) -> int | None:
     return int(top)
 
 
-def read_source(file: str | None) -> Path | Report:
-    """Return the path to read, or the report on standard input. Raises InputError with what to do instead."""
+def read_source(file: str | None) -> Report:
+    """Return the report in a file or on standard input. Raises InputError with what to do instead."""
+    return load_source(file, None)[0].report()
+
+
+def load_source(file: str | None, seconds: float | None) -> tuple[Loaded, list[str]]:
+    """Load a report, and return it with what is to be told of it.
+
+    With ``seconds``, no longer than so long is waited for what comes through a pipe; then what came so far counts.
+
+    Raises:
+        InputError: there is nothing to read; the text says what to do instead.
+    """
     terminal = sys.stdin is None or sys.stdin.isatty()
     if file is None and terminal:
         raise InputError(
             "no report given. Name a file (troubleshoot diagnose error.txt), or pipe into it (python train.py 2>&1 | troubleshoot diagnose)"
         )
+    from troubleshoot.report.files import load_report_file
+
     if file is not None and file != "-":
-        return Path(file)
+        if not _is_pipe(file):
+            return _told(load_report_file(Path(file)), file)
+        return _from_pipe(file, seconds)
     if sys.stdin is None:
         raise InputError("standard input is closed. Name a file: troubleshoot diagnose error.txt")
     if terminal:
         sys.stderr.write("Paste the report, then press Ctrl-D (Windows: Ctrl-Z, Enter).\n")
-    from troubleshoot.report import read_report_file
+    if seconds is None or os.name == "nt":
+        # Windows cannot wait for a pipe with a limit.
+        try:
+            return _told(load_report_file(sys.stdin.buffer), "standard input")
+        except OSError as error:
+            raise InputError(f"cannot read standard input: {error.strerror or error}") from error
+    return _loaded(sys.stdin.fileno(), "standard input", time.monotonic() + seconds)
 
+
+def _told(loaded: Loaded, name: str) -> tuple[Loaded, list[str]]:
+    return loaded, [f"only the first {loaded.cut >> 30} GiB of {name} were read: there was more"] if loaded.cut else []
+
+
+def _is_pipe(file: str) -> bool:
     try:
-        return read_report_file(sys.stdin.buffer)
+        return stat.S_ISFIFO(os.stat(file).st_mode)  # noqa: PTH116
+    except (OSError, ValueError):
+        return False
+
+
+def _from_pipe(file: str, seconds: float | None) -> tuple[Loaded, list[str]]:
+    """Read a named pipe until its writers close it; after a while, say what is waited for."""
+    import threading
+
+    started = time.monotonic()
+    say = threading.Timer(_SILENT, process.complain, [f"waiting for what is written into {file}, until it is closed (Ctrl-C ends)"])
+    say.daemon = True
+    say.start()
+    try:
+        with time_limit(seconds):
+            # Waits for somebody to open the other end.
+            handle = os.open(file, os.O_RDONLY)
+        try:
+            return _loaded(handle, file, None if seconds is None else started + seconds)
+        finally:
+            os.close(handle)
+    except OutOfTimeError:
+        raise InputError(f"nobody wrote into {file} within {seconds:g} s") from None
     except OSError as error:
-        raise InputError(f"cannot read standard input: {error.strerror or error}") from error
+        raise InputError(f"{file} cannot be read: {error.strerror or error}") from None
+    finally:
+        say.cancel()
+
+
+def _loaded(handle: int, name: str, until: float | None) -> tuple[Loaded, list[str]]:
+    from troubleshoot.report.files import load_report_file
+
+    stream = _Waiting(handle, until)
+    try:
+        loaded, notes = _told(load_report_file(cast("BinaryIO", stream)), name)
+    except OSError as error:
+        raise InputError(f"cannot read {name}: {error.strerror or error}") from error
+    if not stream.cut:
+        return loaded, notes
+    if not stream.count:
+        raise InputError(f"nothing came from {name} within the time of --timeout")
+    told = f"{name} was not at its end when the time of --timeout was up: this rests on the {stream.count:,} bytes that had come"
+    process.complain(f"warning: {told}")
+    return loaded, [told, *notes]
+
+
+class _Waiting:
+    """A stream that ends when its writer closes it, or at a time."""
+
+    def __init__(self, handle: int, until: float | None) -> None:
+        self._handle = handle
+        self._until = until
+        self.cut = False
+        self.count = 0
+
+    def read(self, size: int) -> bytes:
+        """Return what there is, at most ``size`` bytes; nothing at the end."""
+        if self._until is not None:
+            import select
+
+            left = self._until - time.monotonic()
+            self.cut = self.cut or left <= 0 or not select.select([self._handle], [], [], left)[0]
+            if self.cut:
+                return b""
+        data = os.read(self._handle, size)
+        self.count += len(data)
+        return data
 
 
 def pairs(option: str, values: Sequence[str], example: str, *, bare: str | None = None) -> dict[str, str]:

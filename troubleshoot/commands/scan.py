@@ -30,6 +30,8 @@ EXAMPLES = (
 )
 AFTER = "Exit status: 0 a problem was diagnosed, 1 none was, 2 an error in use or input."
 FORMATS = ("table", "jsonl", "html")
+#: Seconds that one stretch of a log may take without --timeout. It takes milliseconds.
+LIMIT = 20.0
 
 
 def scan(
@@ -83,6 +85,15 @@ def scan(
     report: Annotated[
         str | None, typer.Option("--report", metavar="DIR|URI", help="Draw the results of --engine as an HTML page.", show_default=False)
     ] = None,
+    timeout: Annotated[
+        str | None,
+        typer.Option(
+            "--timeout",
+            metavar="SECONDS",
+            help="Limit of one stretch of a log (20); what takes longer is left out, and told.",
+            show_default=False,
+        ),
+    ] = None,
     kb: Overlays = None,
     lang: Language = None,
     redact: Redact = False,
@@ -101,7 +112,7 @@ def scan(
     language = process.language(lang)
     environment = _environment(env)
     versions = tuple(sorted(_versions(have or []).items()))
-    options = Options(finder, tuple(kb or ()), environment, gpu, versions, language)
+    options = Options(finder, tuple(kb or ()), environment, gpu, versions, language, process.seconds_of(timeout) or LIMIT)
     # What is skipped in an overlay is told; the base is kept for what follows.
     load(options.overlays)
     if anchors:
@@ -165,7 +176,8 @@ def _scan(paths: list[str], options: Options, jobs: int, state: str | None) -> S
     try:
         return scan_logs(
             paths, jobs=jobs, finder=options.finder, overlays=options.overlays, environment=options.environment, gpu=options.gpu,
-            have=dict(options.have), language=options.language, state=state, progress=shown.show if shown.wanted else None,
+            have=dict(options.have), language=options.language, state=state, timeout=options.seconds,
+            progress=shown.show if shown.wanted else None,
         )  # fmt: skip
     finally:
         shown.clear()
@@ -223,7 +235,7 @@ def _last(paths: list[str], options: Options) -> ScanResult:
     return ScanResult(
         tuple(one for result in results for one in result.problems), len(results), sum(one.lines for one in results),
         sum(one.bytes for one in results), sum(one.seconds for one in results), reader.finder.name, tuple(failed),
-        tuple(dict.fromkeys(note for one in results for note in one.notes)),
+        tuple(dict.fromkeys(note for one in results for note in one.notes)), tuple(part for one in results for part in one.left_out),
     )  # fmt: skip
 
 
@@ -265,7 +277,7 @@ def _follow(paths: list[str], options: Options, format: str, *, redact: bool, co
 
         process.write(json.dumps(result.to_dict(), ensure_ascii=False) + "\n", None)
     else:
-        process.write(summary_line(result) + "\n", None)
+        process.write("\n".join([summary_line(result), *(f"left out: {one}" for one in result.left_out)]) + "\n", None)
     return 0 if any(one.verdict != "unknown" for one in result.problems) else 1
 
 

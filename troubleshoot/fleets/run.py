@@ -96,7 +96,7 @@ def _whole_parts(files: Any, folder: str, wanted: set[str], tell: Callable[[str]
     whole = set()
     for key in sorted(wanted & _parts(files, folder)):
         try:
-            read_part(files, f"{folder}/{PART}{key}.parquet", [])
+            read_part(files, f"{folder}/{PART}{key}.parquet")
             whole.add(key)
         except InputError as error:
             (tell or _warn)(str(error))

@@ -5,7 +5,10 @@ from __future__ import annotations
 import codecs
 import io
 import os
+import stat
 from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -24,20 +27,69 @@ _ANCHORED = 2 << 20
 #: Beyond this many bytes nothing is searched; the end of the file is still read.
 _SEARCHED = 4 << 30
 
+#: A stream may never end: no more of it is read.
+_MOST_STREAMED = 8 << 30
+#: Characters before and behind the beginning of the last failure.
+_LAST = 16 << 10
+
 _ANCHORS = (b"Traceback (most", b"Error", b"Exception", b"frame #0", b"what():", b"Root Cause", "╭─".encode(), b"!!!", b"*** ")
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A report that was loaded and is still to be read: a short one whole, of a long one what :func:`load_report_file` keeps.
+
+    ``numbers`` are those of the lines of ``text`` in a text of ``total`` lines; None: 1, 2, ... ``cut``: how many bytes were loaded where
+    there were more.
+    """
+
+    text: str | bytes
+    numbers: list[int] | None = None
+    total: int = 0
+    cut: int = 0
+    binary: bool = False
+
+    def report(self) -> Report:
+        """Read it."""
+        if self.binary:
+            return empty_report("binary")
+        if self.numbers is None:
+            return read_report(self.text)
+        return read_lines(str(self.text), self.numbers, self.total, truncated=True)
+
+    def around_last_failure(self) -> Loaded:
+        """Return a small part: the lines around the last failure, or the last lines of a text without one."""
+        text = decode(self.text) if isinstance(self.text, bytes) else self.text
+        at = max(text.rfind(anchor.decode()) for anchor in _ANCHORS)
+        start = max(0, (at if at >= 0 else len(text)) - _LAST)
+        start = text.rfind("\n", max(0, start - _LAST), start) + 1 or start
+        part = text[start : (at if at >= 0 else len(text)) + _LAST].removesuffix("\n")
+        row, count = text.count("\n", 0, start), part.count("\n") + 1
+        numbers = list(range(row + 1, row + 1 + count)) if self.numbers is None else self.numbers[row : row + count]
+        return Loaded(part, numbers, self.total if self.numbers is not None else text.count("\n") + (text[-1:] not in ("", "\n")))
 
 
 def read_report_file(path: os.PathLike[str] | BinaryIO) -> Report:
     """Read a file or a binary stream; a long one is reduced to its beginning, its end and the surroundings of its failures.
 
-    Raises InputError where the file is missing, unreadable or a directory.
+    Raises:
+        InputError: the file is missing, unreadable or a directory.
+    """
+    return load_report_file(path).report()
+
+
+def load_report_file(path: os.PathLike[str] | BinaryIO) -> Loaded:
+    """Load what :func:`read_report_file` reads. A file that grows is loaded up to the size that it has now, a stream up to 8 GiB.
+
+    Raises:
+        InputError: the file is missing, unreadable or a directory.
     """
     if not isinstance(path, os.PathLike):
-        return _read_stream(path, "the stream")
+        return _load_stream(path, "the stream")
     name = os.fspath(path)
     try:
         with Path(name).open("rb") as file:
-            return _read_stream(file, name)
+            return _load_stream(file, name)
     except FileNotFoundError:
         raise InputError(f"{name}: there is no such file. Give the path of a log, or - to read standard input.") from None
     except IsADirectoryError:
@@ -52,18 +104,27 @@ def read_report_file(path: os.PathLike[str] | BinaryIO) -> Report:
         raise InputError(f"{name} cannot be read: {error.strerror or error}. Copy it somewhere readable, or paste its text.") from None
 
 
-def _read_stream(file: BinaryIO, name: str) -> Report:
-    first = _read(file, WHOLE_LIMIT + 1, name)
+def _load_stream(file: BinaryIO, name: str) -> Loaded:
+    most = _size(file) or _MOST_STREAMED
+    first = _read(file, min(WHOLE_LIMIT + 1, most), name)
     if len(first) <= WHOLE_LIMIT:
-        return read_report(first)
+        return Loaded(first)
     if is_binary(first):
-        return empty_report("binary")
+        return Loaded("", binary=True)
     encoding = wide_encoding(first)
     if encoding:
-        return _reduce(_transcoded(first, file, encoding, name))
+        return _reduce(_transcoded(first, file, encoding, name, most), most)
     if looks_binary(decode(first[:_HEAD])):
-        return empty_report("binary")
-    return _reduce(_chunks(first, file, name))
+        return Loaded("", binary=True)
+    return _reduce(_chunks(first, file, name, most), most)
+
+
+def _size(file: BinaryIO) -> int:
+    """Return the bytes that a regular file has from here on; 0 where that is not known."""
+    with suppress(OSError, ValueError, AttributeError):
+        status = os.fstat(file.fileno())
+        return max(0, status.st_size - file.tell()) if stat.S_ISREG(status.st_mode) else 0
+    return 0
 
 
 def _read(file: BinaryIO, size: int, name: str) -> bytes:
@@ -81,19 +142,21 @@ def _read(file: BinaryIO, size: int, name: str) -> bytes:
     return b"".join(parts)
 
 
-def _chunks(first: bytes, file: BinaryIO, name: str) -> Iterator[bytes]:
+def _chunks(first: bytes, file: BinaryIO, name: str, most: int) -> Iterator[bytes]:
     for at in range(0, len(first), _CHUNK):
         yield first[at : at + _CHUNK]
-    while True:
-        chunk = _read(file, _CHUNK, name)
+    left = most - len(first)
+    while left > 0:
+        chunk = _read(file, min(_CHUNK, left), name)
         if not chunk:
             return
+        left -= len(chunk)
         yield chunk
 
 
-def _transcoded(first: bytes, file: BinaryIO, encoding: str, name: str) -> Iterator[bytes]:
+def _transcoded(first: bytes, file: BinaryIO, encoding: str, name: str, most: int) -> Iterator[bytes]:
     decoder = codecs.getincrementaldecoder(encoding)("replace")
-    for chunk in _chunks(first, file, name):
+    for chunk in _chunks(first, file, name, most):
         yield decoder.decode(chunk).encode("utf-8", "replace")
     yield decoder.decode(b"", True).encode("utf-8", "replace")
 
@@ -110,7 +173,7 @@ class _Kept:
         self.size += len(data)
 
 
-def _reduce(chunks: Iterator[bytes]) -> Report:
+def _reduce(chunks: Iterator[bytes], most: int) -> Loaded:
     kept = _Kept()
     carry = b""
     carry_line = 1
@@ -148,7 +211,8 @@ def _reduce(chunks: Iterator[bytes]) -> Report:
             texts.pop()
         lines.extend(texts)
         numbers.extend(range(line, line + len(texts)))
-    return read_lines("\n".join(lines), numbers, total, truncated=True)
+    cut = most if most == _MOST_STREAMED and position + len(carry) >= most else 0
+    return Loaded("\n".join(lines), numbers, total, cut)
 
 
 def _keep_windows(block: bytes, first_line: int, position: int, open_until: int, kept: _Kept) -> int:
@@ -215,4 +279,4 @@ def _keep_tail(recent: list[tuple[int, bytes]], kept: _Kept) -> None:
 
 def read_long_text(text: str) -> Report:
     """Read a text that is too long to be kept whole, reduced as a file is."""
-    return _reduce(_chunks(text[:0].encode(), io.BytesIO(text.encode("utf-8", "replace")), "the text"))
+    return _reduce(_chunks(b"", io.BytesIO(text.encode("utf-8", "replace")), "the text", _MOST_STREAMED), 0).report()

@@ -158,8 +158,9 @@ def _type_name(kind: type[BaseException]) -> str:
 
 def _message(exc: BaseException) -> str:
     try:
-        return str(exc)[:20_000]
-    except Exception:
+        # The one call of the user's code. What it returns may be a class of the user's too, whose methods are not asked.
+        return str.__getitem__(str(exc), slice(20_000))
+    except (Exception, SystemExit, GeneratorExit):
         return "<the exception's text could not be made>"
 
 

@@ -21,6 +21,7 @@ from troubleshoot.report.model import Failure, Mention, RaisedException, Report
 from troubleshoot.report.reader import read_report
 from troubleshoot.result import Diagnosis
 from troubleshoot.scanning.anchors import is_log_symptom
+from troubleshoot.timelimit import OutOfTimeError, time_limit
 
 #: Bytes at a log's beginning that tell versions, GPU, model and configuration.
 HEAD = 64 << 10
@@ -48,17 +49,25 @@ class Examiner:
         language: str = "en",
         gpu: str | None = None,
         have: Mapping[str, str] | None = None,
+        seconds: float | None = None,
     ) -> None:
-        """Read the beginning of the log. ``environment`` is what the user says of the machine."""
+        """Read the beginning of the log. ``environment`` is what the user says of the machine, ``seconds`` the limit of time for a part."""
         self.base = base
+        self.seconds = seconds
+        #: lines of the beginning that took too long to be read
+        self.left_out = 0
         self._given = environment
         self._answers: dict[str, Any] = {"gpu": gpu, "have": have, "language": language}
         self._head: tuple[Mention, ...] = ()
         self._stated = Environment()
         if head:
-            report = read_report(head)
-            self._head = report.mentions
-            self._stated = merge(environment_of(report), parse_environment(report.lines, report.numbers))
+            try:
+                with time_limit(seconds):
+                    report = read_report(head)
+                    stated = merge(environment_of(report), parse_environment(report.lines, report.numbers))
+                self._head, self._stated = report.mentions, stated
+            except OutOfTimeError:
+                self.left_out = head.count(b"\n") + (head[-1:] != b"\n")
 
     def failure(
         self, failure: Failure, others: Sequence[RaisedException], cleaned: CleanText, quoted: set[int], told_at: set[int]

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import BinaryIO
 
 from troubleshoot.scanning.examine import HEAD
-from troubleshoot.scanning.model import Problem, ScanResult, Tally, problems_of
+from troubleshoot.scanning.model import Problem, ScanResult, Tally, left_out_of, problems_of
 from troubleshoot.scanning.run import Reader
 from troubleshoot.scanning.stretch import Stretch
+from troubleshoot.scanning.units import note_head
 
 _CHUNK = 256 << 10
 _POLL = 0.25
@@ -84,6 +85,7 @@ class Follower:
         if self._stretch is None:
             examiner = self._reader.examiner(data[:HEAD])
             self._stretch = Stretch(self._reader.finder, self._reader.anchors, examiner)
+            note_head(examiner, self._stretch.tally)
         self._stretch.feed(data, len(data))
         self._tell()
 
@@ -164,5 +166,5 @@ def result_of(followers: dict[str, Follower], reader: Reader, seconds: float) ->
     tallies = {path: follower.tally() for path, follower in followers.items()}
     return ScanResult(
         problems_of(tallies), len(tallies), sum(one.lines for one in tallies.values()), sum(one.bytes for one in tallies.values()),
-        seconds, reader.finder.name,
+        seconds, reader.finder.name, left_out=left_out_of(tallies),
     )  # fmt: skip

@@ -19,7 +19,7 @@ def result_page(result: ScanResult, *, personal: bool = False) -> str:
     )
     table = Table(("count", "verdict", "diagnosis", "what", "first", "last"), rows)
     blocks: list[Block] = [Prose(summary_line(result)), *([table] if rows else [])]
-    blocks += [Point("?", note) for note in (*result.notes, *result.skipped)]
+    blocks += [Point("?", note) for note in (*result.notes, *(masked(str(one), personal) for one in result.left_out), *result.skipped)]
     sections = [Section("All", tuple(blocks))]
     sections += [Section(f"{number}.", _detail(one, personal)) for number, one in enumerate(result.problems[:_MOST_DETAIL], 1)]
     count = len(result.problems)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
-from troubleshoot.scanning.model import ScanResult, Tally, problems_of
+from troubleshoot.scanning.model import LeftOut, ScanResult, Tally, left_out_of, problems_of
 from troubleshoot.scanning.run import Reader
 from troubleshoot.scanning.sources import blocks, is_plain
 from troubleshoot.scanning.units import Unit, line_start
@@ -22,24 +23,28 @@ def last_failure(path: str, reader: Reader) -> ScanResult:
     started = time.monotonic()
     if not is_plain(path):
         tally = reader.read(Unit(path, 0, None))
-        return _result(path, tally, _of_failure(tally) or tally, reader, started)
+        return _result(path, tally, _of_failure(tally) or tally, reader, started, left_out_of({path: tally}))
     stop = Path(path).stat().st_size
     read = Tally()
     symptoms: tuple[Tally, int] | None = None
     part = _FIRST
+    left_out: list[LeftOut] = []
     while stop > 0:
         start = max(0, stop - part)
         found = reader.read(Unit(path, start, stop))
         read.bytes += found.bytes
         read.lines += found.lines
+        if found.left_out:
+            slow = Tally(lines=found.lines, left_out=found.left_out, left_out_more=found.left_out_more)
+            left_out += left_out_of({path: _numbered(path, start, slow)})
         failure = _of_failure(found)
         if failure is not None:
-            return _result(path, read, _numbered(path, start, failure), reader, started)
+            return _result(path, read, _numbered(path, start, failure), reader, started, left_out)
         if found.rows and symptoms is None:
             symptoms = (found, start)
         stop, part = start, part * 4
     last = _numbered(path, symptoms[1], symptoms[0]) if symptoms is not None else Tally()
-    return _result(path, read, last, reader, started)
+    return _result(path, read, last, reader, started, left_out)
 
 
 def _of_failure(tally: Tally) -> Tally | None:
@@ -62,10 +67,11 @@ def _numbered(path: str, start: int, tally: Tally) -> Tally:
     return before
 
 
-def _result(path: str, read: Tally, tally: Tally, reader: Reader, started: float) -> ScanResult:
+def _result(path: str, read: Tally, tally: Tally, reader: Reader, started: float, left_out: Sequence[LeftOut]) -> ScanResult:
     problems = problems_of({path: tally})
     last = max(problems, key=lambda one: one.last.line, default=None)
     return ScanResult(
         (last,) if last else (), 1, read.lines, read.bytes, time.monotonic() - started, reader.finder.name,
         notes=("read from the end: counts are those of the part that was read",) if last and read.bytes else (),
+        left_out=tuple(left_out),
     )  # fmt: skip

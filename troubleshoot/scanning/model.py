@@ -10,6 +10,8 @@ SCHEMA = 1
 
 #: Distinct problems that are kept apart; more are counted together. A row takes about 2 KB.
 MOST_ROWS = 5_000
+#: Stretches of a file that took too long and are named; more are counted.
+MOST_LEFT_OUT = 100
 #: Ranks that one row names.
 _MOST_RANKS = 4_096
 
@@ -25,6 +27,22 @@ class Place:
     line: int
     step: int | None = None
     rank: int | None = None
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Lines of a file that took too long; ``more`` further stretches of it are not named."""
+
+    file: str
+    first: int
+    last: int
+    more: int = 0
+
+    def __str__(self) -> str:
+        lines = f"line {self.first}" if self.first == self.last else f"lines {self.first}-{self.last}"
+        more = f", and {self.more} further stretches," if self.more else ""
+        verb = "was" if self.first == self.last and not self.more else "were"
+        return f"{self.file}: {lines}{more} took too long and {verb} left out, in whole or in part: allow more with --timeout SECONDS"
 
 
 @dataclass(frozen=True)
@@ -63,7 +81,10 @@ class Problem:
 
 @dataclass(frozen=True)
 class ScanResult:
-    """All problems, the diagnosed ones first, and how much was read. ``skipped`` names files that were not read, with the reason."""
+    """All problems, the diagnosed ones first, and how much was read.
+
+    ``skipped`` names files that were not read, with the reason, ``left_out`` the lines that took longer than the limit of time.
+    """
 
     problems: tuple[Problem, ...]
     files: int
@@ -73,13 +94,14 @@ class ScanResult:
     engine: str
     skipped: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the last line of ``--format jsonl``."""
         return {
             "kind_of_row": "summary", "schema": SCHEMA, "problems": len(self.problems), "files": self.files, "lines": self.lines,
             "bytes": self.bytes, "seconds": round(self.seconds, 3), "engine": self.engine, "skipped": list(self.skipped),
-            "notes": list(self.notes),
+            "notes": list(self.notes), "left_out": [asdict(one) for one in self.left_out],
         }  # fmt: skip
 
 
@@ -115,6 +137,18 @@ class Tally:
     #: problems and lines beyond the limits, which are counted and not kept apart
     dropped: int = 0
     unread: int = 0
+    #: lines that took too long, first and last; where there are more than are kept, ``left_out_more`` counts them
+    left_out: list[tuple[int, int]] = field(default_factory=list)
+    left_out_more: int = 0
+
+    def leave_out(self, first: int, last: int) -> None:
+        """Note that some lines took too long."""
+        if self.left_out and self.left_out[-1][1] + 1 >= first >= self.left_out[-1][0]:
+            self.left_out[-1] = (self.left_out[-1][0], max(first, last, self.left_out[-1][1]))
+        elif len(self.left_out) < MOST_LEFT_OUT:
+            self.left_out.append((first, max(first, last)))
+        else:
+            self.left_out_more += 1
 
     def see(self, key: str, spot: Spot, told: Callable[[], dict[str, Any] | None]) -> bool:
         """Count one occurrence; ``told`` is asked when the problem is new. Returns whether it was."""
@@ -154,6 +188,9 @@ class Tally:
                 self.rows[key] = Row(
                     theirs.count, first, last, set(theirs.ranks), theirs.told, theirs.file or file, theirs.last_file or file
                 )
+        for start, stop in other.left_out:
+            self.leave_out(start + self.lines, stop + self.lines)
+        self.left_out_more += other.left_out_more
         self.lines += other.lines
         self.bytes += other.bytes
         self.dropped += other.dropped
@@ -163,6 +200,7 @@ class Tally:
         """Return the tally as plain data."""
         return {
             "lines": self.lines, "bytes": self.bytes, "dropped": self.dropped, "unread": self.unread,
+            "left_out": self.left_out, "left_out_more": self.left_out_more,
             "rows": {
                 key: {**asdict(row), "ranks": sorted(row.ranks)} for key, row in self.rows.items()
             },
@@ -175,7 +213,17 @@ class Tally:
             key: Row(row["count"], Spot(**row["first"]), Spot(**row["last"]), set(row["ranks"]), row["told"], row["file"], row["last_file"])
             for key, row in data["rows"].items()
         }
-        return cls(rows, data["lines"], data["bytes"], data["dropped"], data["unread"])
+        left_out = [(first, last) for first, last in data["left_out"]]
+        return cls(rows, data["lines"], data["bytes"], data["dropped"], data["unread"], left_out, data["left_out_more"])
+
+
+def left_out_of(tallies: Mapping[str, Tally]) -> tuple[LeftOut, ...]:
+    """Return what took too long in several files."""
+    found: list[LeftOut] = []
+    for file, tally in tallies.items():
+        for number, (first, last) in enumerate(tally.left_out, 1):
+            found.append(LeftOut(file, first, last, tally.left_out_more if number == len(tally.left_out) else 0))
+    return tuple(found)
 
 
 def problems_of(tallies: Mapping[str, Tally]) -> tuple[Problem, ...]:

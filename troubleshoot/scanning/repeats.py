@@ -24,7 +24,7 @@ _AFTER_WORD = 12
 
 
 class Known(NamedTuple):
-    """A shape whose lines all say ``key`` (None: nothing). ``witness`` is text by which a line has an anchor: digits in it would not do.
+    """A shape whose lines all say ``key`` (None: nothing). ``witness`` is text by which a line is known to have an anchor.
 
     ``rank_word`` is the one word of the shape behind which a rank may stand.
     """

@@ -15,7 +15,7 @@ from troubleshoot.knowledge import KnowledgeBase, load_kb
 from troubleshoot.scanning.anchors import Anchor, anchors_of, digest
 from troubleshoot.scanning.examine import Examiner
 from troubleshoot.scanning.finders import Finder, open_finder
-from troubleshoot.scanning.model import ScanResult, Tally, problems_of
+from troubleshoot.scanning.model import ScanResult, Tally, left_out_of, problems_of
 from troubleshoot.scanning.sources import find_files
 from troubleshoot.scanning.state import State
 from troubleshoot.scanning.units import UNIT, Unit, read_unit, units_of
@@ -36,6 +36,7 @@ class Options:
     gpu: str | None = None
     have: tuple[tuple[str, str], ...] = ()
     language: str = "en"
+    seconds: float | None = None
 
 
 class Reader:
@@ -53,7 +54,7 @@ class Reader:
         """Return the examiner for a log that begins so; that of the log before is used again where the log is the same."""
         if self._examiner is None or self._examiner[0] != head:
             one = self._options
-            made = Examiner(self.base, head, one.environment, language=one.language, gpu=one.gpu, have=dict(one.have))
+            made = Examiner(self.base, head, one.environment, language=one.language, gpu=one.gpu, have=dict(one.have), seconds=one.seconds)
             self._examiner = (head, made)
         return self._examiner[1]
 
@@ -88,20 +89,22 @@ def scan(
     state: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
     unit: int = UNIT,
+    timeout: float | None = None,
 ) -> ScanResult:
     """Find and diagnose every failure and symptom in logs: one row per distinct problem.
 
     ``paths`` are files (plain, gzip, xz, bzip2, zstd; any encoding), folders, or "-" for standard input. ``jobs``: processes, 0 for one per
     core. ``finder``: "hyperscan", "python", or "auto" for whichever is there. ``environment`` is what the caller knows of the machine;
     without it only what the logs say counts. ``state``: a file by which an interrupted
-    scan goes on, and a log that grew is read from where it ended.
+    scan goes on, and a log that grew is read from where it ended. ``timeout``: seconds that one stretch of a log may take,
+    by an alarm signal in the main thread; what takes longer is left out, see ``left_out``.
 
     Raises:
         InputError: a path does not exist, or none can be read.
     """
     started = time.monotonic()
     files, skipped = find_files(os.fspath(path) for path in paths)
-    options = Options(finder, tuple(overlays), environment, gpu, tuple(sorted((have or {}).items())), language)
+    options = Options(finder, tuple(overlays), environment, gpu, tuple(sorted((have or {}).items())), language, timeout)
     reader = Reader(options, kb)
     if kb is not None and jobs != 1:
         raise InputError("several processes each load the knowledge base: name folders of entries with overlays=, or use jobs=1")
@@ -114,7 +117,7 @@ def scan(
     return ScanResult(
         problems_of(run.tallies), len(run.tallies), sum(one.lines for one in run.tallies.values()),
         sum(one.bytes for one in run.tallies.values()), time.monotonic() - started, reader.finder.name,
-        (*skipped, *run.skipped), notes,
+        (*skipped, *run.skipped), notes, left_out_of(run.tallies),
     )  # fmt: skip
 
 

@@ -22,6 +22,7 @@ from troubleshoot.scanning.examine import Examiner, rank_of, step_before, told_b
 from troubleshoot.scanning.finders import Finder, Hit
 from troubleshoot.scanning.model import Spot, Tally
 from troubleshoot.scanning.repeats import Repeats, is_worth
+from troubleshoot.timelimit import OutOfTimeError, time_limit
 
 _BEFORE = 8 << 10
 _AFTER = 6 << 10
@@ -36,6 +37,8 @@ _LINE = 2_000
 _MOST_LINES = 10_000
 _MOST_SHAPES = 20_000
 _DIGITS = b"0123456789"
+#: After some stretches that took too long the limit is this part of what it was.
+_LEAST_TIME = 20
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,9 @@ class Stretch:
         self._consumed = 1
         self._known: dict[bytes, str | None] = {}
         self._asked = 0
+        self._seconds = examiner.seconds
+        #: the shapes of lines that took too long
+        self._slow: set[bytes] = set()
         self._repeats = Repeats(anchors, _LINE)
         #: lines of this block that are like an earlier one, and whether there were many of them in the last one
         self._again = 0
@@ -169,6 +175,7 @@ class Stretch:
         self.finish()
         past = self._line if self._own_past is None else self._own_past
         shift = self._own_first - 1
+        self.tally.left_out = [(first - shift, last - shift) for first, last in self.tally.left_out]
         for row in self.tally.rows.values():
             row.first = Spot(row.first.line - shift, row.first.rank, row.first.step)
             row.last = Spot(row.last.line - shift, row.last.rank, row.last.step)
@@ -288,6 +295,15 @@ class Stretch:
 
     def _read(self, region: _Region, border: int | None, data: bytes) -> None:
         """Read a region's text; count the failures that begin before ``border`` (None: all)."""
+        try:
+            with time_limit(self._seconds):
+                self._read_text(region, border, data)
+        except OutOfTimeError:
+            self._be_shorter()
+            past = border if border is not None else region.first + data.count(b"\n") + (data[-1:] != b"\n")
+            self.tally.leave_out(max(region.first, region.counted), past - 1)
+
+    def _read_text(self, region: _Region, border: int | None, data: bytes) -> None:
         text = decode(data)
         rows = text.count("\n") + (text[-1:] != "\n")
         cleaned = clean(text, list(range(region.first, region.first + rows)))
@@ -354,13 +370,28 @@ class Stretch:
         if self._asked >= _MOST_LINES:
             self.tally.unread += 1
             return
+        if shape in self._slow:
+            self.tally.leave_out(line.number, line.number)
+            return
         self._asked += 1
-        answer = self._examiner.line(line.number, line.text)
+        try:
+            with time_limit(self._seconds):
+                answer = self._examiner.line(line.number, line.text)
+        except OutOfTimeError:
+            self._be_shorter()
+            self._slow.add(shape)
+            self.tally.leave_out(line.number, line.number)
+            return
         if len(self._known) < _MOST_SHAPES:
             self._known[shape] = answer[0] if answer else None
         if answer:
             self.tally.see(answer[0], _spot(line, before), lambda: answer[1])
 
+
+    def _be_shorter(self) -> None:
+        """A log may hold many stretches that take too long: less and less time is given to them."""
+        if self._seconds is not None and self._examiner.seconds is not None:
+            self._seconds = max(self._seconds / 2, self._examiner.seconds / _LEAST_TIME)
 
     def _see_again(self, key: str, line: _Line, before: bytes | None) -> None:
         """Count a line of a known problem. The step is looked for later: all but the last place are forgotten."""

@@ -30,6 +30,7 @@ def to_table(result: ScanResult, width: int, *, color: bool = False, personal: b
         lines.append("")
     lines.append(summary_line(result))
     lines += [f"note: {visible(note)}" for note in result.notes]
+    lines += [f"left out: {masked(str(one), personal)}" for one in result.left_out]
     lines += [f"skipped: {visible(note)}" for note in result.skipped]
     return "\n".join(lines) + "\n"
 

@@ -67,6 +67,7 @@ def read_unit(
     examiner = examiner_for(head)
     if one.stop is None:
         stretch = Stretch(finder, anchors, examiner)
+        note_head(examiner, stretch.tally)
         with file:
             for block, end in blocks(file):
                 stretch.feed(block, end)
@@ -80,6 +81,12 @@ def read_unit(
         raise InputError(f"{one.path} cannot be read: {error.strerror or error}") from None
 
 
+def note_head(examiner: Examiner, tally: Tally) -> None:
+    """Note that the log's beginning took too long: versions and GPU are those that failures tell."""
+    if examiner.left_out:
+        tally.leave_out(1, examiner.left_out)
+
+
 def _read_part(raw: BinaryIO, one: Unit, finder: Finder, anchors: Sequence[Anchor], examiner: Examiner, progress: Progress | None) -> Tally:
     assert one.stop is not None
     size = os.fstat(raw.fileno()).st_size
@@ -88,6 +95,8 @@ def _read_part(raw: BinaryIO, one: Unit, finder: Finder, anchors: Sequence[Ancho
     lead = line_start(raw, max(0, start - OVERLAP))
     last = stop == size
     stretch = Stretch(finder, anchors, examiner, lead=start - lead, until=None if last else stop - lead)
+    if one.start == 0:
+        note_head(examiner, stretch.tally)
     raw.seek(lead)
     for block, end in blocks(raw, stop - lead, last=last):
         stretch.feed(block, end)
