@@ -8,7 +8,7 @@ import re
 #: A line ends at \n, \r\n or \r and nowhere else: str.splitlines() would also end it at form feeds, U+2028 and others.
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 #: What Python's tokenizer skips: after a form feed in the indentation, columns are counted from 0 again.
-_PAGE = re.compile(r"[ \t\f]*\f")
+_PAGE = re.compile(r"^[ \t\f]*\f")
 #: Where readers of reports end a line, Python not.
 _OTHER_ENDS = re.compile("[\v\f\x1c-\x1e\x85\u2028\u2029]")
 #: Strings, comments, brackets and all other tokens of a source; nothing here can fail or go back.
