@@ -42,7 +42,7 @@ def quoted(line: str) -> str:
 
 
 def plain(text: str) -> str:
-    r"""Return a source with \\n as the only line end and without form feeds in the indentation, line for line.
+    r"""Return a source with \n as the only line end and without form feeds in the indentation, line for line.
 
     LibCST reads the same program from it, and loses some of those characters otherwise.
     """

@@ -9,6 +9,7 @@ Nothing is imported here that Python has not loaded when it starts.
 
 from __future__ import annotations
 
+import os
 import sys
 from _frozen_importlib import BuiltinImporter, FrozenImporter
 from _frozen_importlib_external import PathFinder
@@ -52,7 +53,8 @@ def begin(known: object = None) -> None:
     Without ``known`` the process is one that runs our own command: the folder that Python has put first in ``sys.path`` for that goes.
     """
     if known is None:
-        if not sys.flags.safe_path:
+        # An archive (zipapp) holds us and what we depend on.
+        if not sys.flags.safe_path and not os.path.isfile(sys.path[0]):  # noqa: PTH113
             del sys.path[0]
         known = _before_us()
     _finder.known = frozenset(known)  # type: ignore[call-overload]
@@ -75,7 +77,12 @@ def hand_over(folder: str | None) -> None:
         return
     sys.path.insert(0, folder)
     mine = [name for name, module in sys.modules.items() if name not in _finder.known and _replaceable(name, module)]
-    if any(_has(folder, name) for name in mine if "." not in name):
+    try:
+        # One look at the folder: most have no such name.
+        there = {one.partition(".")[0] for one in os.listdir(folder)}  # noqa: PTH208
+    except OSError:
+        there = set(mine)
+    if any(_has(folder, name) for name in mine if name in there):
         # All of them, as if none had been imported: others of them hold parts of the one that is the program's now.
         for name in mine:
             _finder.aside[name] = sys.modules.pop(name)
