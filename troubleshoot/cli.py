@@ -16,6 +16,10 @@ def main(arguments: list[str] | None = None) -> int:
 
     given = sys.argv[1:] if arguments is None else arguments
     if given[:1] == ["run"]:
+        from troubleshoot.handlers import apart
+
+        if arguments is None:
+            apart.begin()
         from troubleshoot.commands.run import main as run
 
         status = run(given[1:])

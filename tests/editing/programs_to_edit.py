@@ -54,7 +54,7 @@ def changed(made: Plan) -> list[str]:
     """Return the lines that an edit removes and adds."""
     found: list[str] = []
     for path, after in made.files.items():
-        lines = unified_diff(path, Path(path).read_bytes(), after).splitlines()
+        lines = unified_diff(path, Path(path).read_bytes(), after).decode().splitlines()
         found += [line for line in lines if line[:1] in "+-" and not line.startswith(("+++", "---"))]
     return found
 

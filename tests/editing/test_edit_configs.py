@@ -115,3 +115,52 @@ def test_other_arguments_are_left_alone(given: list[str]) -> None:
     """A switch that is off, names that only begin so, and what has no counterpart."""
     with pytest.raises(RefusedError):
         plan_for_arguments(given, BF16)
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "expected"),
+    [
+        ("a.yaml", "fp16:\r  enabled: true\r  x: 0\r", "bf16:\r  enabled: true\rfp16:\r  enabled: false\r  x: 0\r"),
+        ("a.yaml", "mixed_precision: &p fp16 # c\r\ndtype: *p\r\n", "mixed_precision: &p bf16 # c\r\ndtype: *p\r\n"),
+        ("a.yaml", "\ufeffdtype: !!str fp16\nx: 'a\u2028\x85'", "\ufeffdtype: !!str bf16\nx: 'a\u2028\x85'"),
+        ("a.yaml", "- {fp16: true}\n- {fp16: true, bf16: false}\n", "- {bf16: true}\n- {fp16: false, bf16: true}\n"),
+        ("a.JSON", '{"a":"\\/\\ud83d\\ude00 \\\\/",\r\n\t"dtype":"fp16"}', '{"a":"\\/\\ud83d\\ude00 \\\\/",\r\n\t"dtype":"bf16"}'),
+    ],
+)
+def test_every_other_byte_stays(file: str, text: str, expected: str, tmp_path: Path) -> None:
+    """Line ends, anchors, tags, marks, escapes, entries of a list."""
+    path = tmp_path / file
+    path.write_bytes(text.encode())
+    assert plans_for_config(str(path), [BF16])[0][0].files[str(path)] == expected.encode()
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "why"),
+    [
+        ("a.yaml", "a: &p fp16\nmixed_precision: *p\n", "mixed_precision is an alias of what stands in line 1"),
+        ("a.yaml", "dtype: fp16\nx: 1\ndtype: fp16\n", "dtype is set 2 times, in lines 1, 3"),
+        ("a.json", '{"fp16": true,\n "fp16": false}', "fp16 is set 2 times, in lines 1, 2"),
+        ("a.yaml", "a:\n  " + "[" * 100_000, ":2: it nests more than 100 levels deep"),
+        ("a.yaml", "".join(f"{' ' * one}a:\n" for one in range(300)), ":101: it nests more than 100 levels deep"),
+        ("a.json", "[" * 100_000 + "]" * 100_000, "levels deep"),
+        ("a.json", '{"dtype": "fp16",}', "is no valid JSON"),
+        ("a.yaml", "x: 1\n" * 100_000, "too large"),
+    ],
+)
+def test_what_is_not_certain_or_too_much(file: str, text: str, why: str, tmp_path: Path) -> None:
+    """It says what and where; nothing is constructed, nor walked to the bottom."""
+    path = tmp_path / file
+    path.write_text(text)
+    try:
+        told = plans_for_config(str(path), [BF16])[1][0].why
+    except RefusedError as error:
+        told = str(error)
+    assert why in told
+
+
+def test_aliases_of_aliases_cost_nothing(tmp_path: Path) -> None:
+    """Written out, this file would have 9 ** 30 entries."""
+    path = tmp_path / "a.yaml"
+    more = "".join(f"a{one}: &a{one}\n  <<: [{','.join([f'*a{one - 1}'] * 9)}]\n" for one in range(1, 31))
+    path.write_text("a0: &a0 {dtype: fp16}\n" + more)
+    assert plans_for_config(str(path), [BF16])[0][0].files[str(path)].decode() == "a0: &a0 {dtype: bf16}\n" + more

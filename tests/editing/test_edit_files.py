@@ -69,7 +69,7 @@ def test_git_applies_the_diff(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     for before, after in ((b"a\nb", b"a\nc"), (b"a\r\nb\r\n", b"a\r\nc\r\nb\r\n"), (b"a\n", b"a\nb")):
         path = tmp_path / "x.py"
         path.write_bytes(before)
-        subprocess.run(["git", "apply"], input=unified_diff(str(path), before, after).encode(), check=True)
+        subprocess.run(["git", "apply"], input=unified_diff(str(path), before, after), check=True)
         assert path.read_bytes() == after
 
 

@@ -195,7 +195,7 @@ def test_a_script_that_is_no_python(script: Path) -> None:
     script.write_text("def broken(:\n")
     done = fix(str(script), "--issue", "numerics/fp16-overflow")
     assert done.returncode == 1
-    assert "LibCST" in done.stderr
+    assert "train.py:1: it is no valid Python" in done.stderr
     assert "Traceback" not in done.stderr
 
 
@@ -213,3 +213,49 @@ def test_a_setting_among_the_arguments(script: Path) -> None:
         told = json.loads(done.stdout)
         assert told["works"] is True, told
     assert sorted(one.name for one in script.parent.iterdir()) == ["data.json", "ds.json", "neighbour.py", "train.py"]
+
+
+#: It asks for a dtype, and while it runs somebody saves the file.
+SAVED = """# -*- coding: latin-1 -*-
+import types
+torch = types.SimpleNamespace(float16="half", bfloat16="brain")
+dtype = torch.float16  # \xe9
+with open(__file__, "ab") as file:
+    file.write(b"# saved meanwhile\\n")
+print(dtype)
+""".encode("latin-1")
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_what_is_saved_while_it_runs_is_kept(form: str, tmp_path: Path) -> None:
+    """Nothing is written, the status is 2, and the edit is not lost either: it is printed, and applies."""
+    path = tmp_path / "train.py"
+    path.write_bytes(SAVED)
+    arguments = ("train.py", "--issue", "numerics/nan-loss", "--fix", "bf16", "--run", "--apply", "--format", form)
+    done = subprocess.run([sys.executable, "-m", "troubleshoot", "fix", *arguments], capture_output=True, timeout=300, cwd=tmp_path)
+    assert done.returncode == 2, done.stderr
+    assert b"train.py has changed since it was read: nothing was written" in done.stderr
+    saved = path.read_bytes()
+    assert saved == SAVED + b"# saved meanwhile\n"
+    assert [one.name for one in tmp_path.iterdir()] == ["train.py"]
+    if form == "json":
+        told = json.loads(done.stdout)
+        assert (told["works"], told["applied"]) == (True, [])
+        diff = told["diff"].encode("utf-8", "surrogateescape")
+    else:
+        diff = done.stdout
+    subprocess.run(["git", "apply"], input=diff, check=True, cwd=tmp_path)
+    assert path.read_bytes() == saved.replace(b"= torch.float16", b"= torch.bfloat16")
+
+
+def test_a_line_with_a_form_feed(tmp_path: Path) -> None:
+    """The edit is made in the line that failed, and the form feed stays."""
+    path = tmp_path / "train.py"
+    code = BROKEN.replace("import neighbour\n", "").replace(", neighbour.value", "").replace("# here", "# \f\u2028")
+    path.write_bytes(b"\f\n" + code.encode())
+    (tmp_path / "data.json").write_text("{}")
+    done = fix(str(path), "--run", "--format", "json")
+    told = json.loads(done.stdout)
+    assert (told["works"], [one["line"] for one in told["edits"]]) == (True, [12])
+    added = [line for line in told["diff"].split("\n") if line.startswith("+") and not line.startswith("+++")]
+    assert added == ["+out = model(x.to(model.weight.dtype))  # \f\u2028"]

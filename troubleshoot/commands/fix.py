@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
@@ -95,14 +96,22 @@ def run(
     program = Program(script, tuple(arguments), module, tuple(kb))
     with stoppable() as stop, workspace() as folder:
         outcome = _edit(program, base, folder, stop, issue=issue, fix=fix, report=report, proving=proving, timeout=limit)
-    diff = _diff(outcome.plan) if outcome.plan is not None else ""
+    diff = _diff(outcome.plan) if outcome.plan is not None else b""
+    unwritten: InputError | None = None
     if apply and outcome.plan is not None and outcome.plan.files and outcome.works is not False:
-        outcome = replace(outcome, applied=apply_files(_contents(outcome.plan)))
+        try:
+            outcome = replace(outcome, applied=apply_files(_contents(outcome.plan)))
+        except InputError as error:
+            # The edit is not lost: it is printed all the same.
+            unwritten = error
+            outcome = replace(outcome, why=str(error))
     if format == "json":
         process.write(json.dumps(_told(outcome, diff), ensure_ascii=False, indent=2) + "\n", output)
     else:
-        process.write(diff, output)
+        process.write_bytes(diff, output)
         process.say(_text(outcome, apply=apply))
+    if unwritten is not None:
+        raise unwritten
     return 0 if outcome.plan is not None and outcome.works is not False else 1
 
 
@@ -123,6 +132,8 @@ def _edit(
     why = protected(str(Path(program.file).resolve()))
     if why is not None:
         return replace(nothing, why=why)
+    # Before any run: what is planned, run, shown and written is an edit of this, whatever is saved meanwhile.
+    read = {} if is_config(program.file) or is_shell(program.file) else {os.path.realpath(program.file): _read(program.file)}
     failure: Failure | None = None
     if report is not None:
         failure = _reported(report, base)
@@ -130,20 +141,27 @@ def _edit(
         failure, why = _failed(program, base, folder, stop, timeout)
         if failure is None:
             return replace(nothing, why=why or "")
-    found = _planned(program, base, failure, wanted, fix)
+    found = _planned(program, base, failure, wanted, fix, read)
     if wanted is not None and not found.plans and failure is None and not (is_config(program.file) or is_shell(program.file)):
         # What the source alone does not tell, the failing line may.
         failure, why = _failed(program, base, folder, stop, timeout)
         if failure is None:
             return replace(found, why=why or "")
-        found = _planned(program, base, failure, wanted, fix)
+        found = _planned(program, base, failure, wanted, fix, read)
     if proving and found.plans:
         from troubleshoot.trying.proving import prove
 
         plans = found.plans if fix is not None else found.plans[:_MOST_PLANS]
-        proofs = prove(program, plans, found.failure, folder, stop, timeout=timeout, progress=_progress)
+        proofs = prove(program, plans, found.failure, folder, stop, timeout=timeout, progress=_progress, read=read)
         found = replace(found, proofs=proofs)
     return found
+
+
+def _read(path: str) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
 
 
 def _reported(report: str, base: KnowledgeBase) -> Failure:
@@ -173,7 +191,9 @@ def _failed(program: Program, base: KnowledgeBase, folder: Path, stop: Stop, tim
     return None, f"{ran.error}, and no exception tells why" if ran.outcome != "hang" else f"{ran.error}: see --timeout"
 
 
-def _planned(program: Program, base: KnowledgeBase, failure: Failure | None, wanted: Any, fix: str | None) -> _Outcome:
+def _planned(
+    program: Program, base: KnowledgeBase, failure: Failure | None, wanted: Any, fix: str | None, read: Mapping[str, bytes]
+) -> _Outcome:
     from troubleshoot.editing.entries import fixes_of_issue
 
     if wanted is not None and (failure is None or failure.issue != wanted.id):
@@ -195,13 +215,15 @@ def _planned(program: Program, base: KnowledgeBase, failure: Failure | None, wan
         if chosen[0].expected != "works":
             return _Outcome(program, failure, issue, cause, why=f"{fix} does not help here: {chosen[0].reason or chosen[0].why}")
     try:
-        plans, refused = _plans(program, chosen, failure)
+        plans, refused = _plans(program, chosen, failure, read)
     except RefusedError as error:
         return _Outcome(program, failure, issue, cause, why=str(error))
     return _Outcome(program, failure, issue, cause, tuple(plans), tuple(refused), why="" if plans else "no edit is certain to be right")
 
 
-def _plans(program: Program, fixes: Sequence[FixAdvice], failure: Failure | None) -> tuple[list[Plan], list[Refusal]]:
+def _plans(
+    program: Program, fixes: Sequence[FixAdvice], failure: Failure | None, read: Mapping[str, bytes]
+) -> tuple[list[Plan], list[Refusal]]:
     """Return the edits of the target, where it has none for a fix those of its arguments, and of the configurations that they name."""
     if is_config(program.file):
         return plans_for_config(program.file, fixes)
@@ -209,7 +231,7 @@ def _plans(program: Program, fixes: Sequence[FixAdvice], failure: Failure | None
         return plans_for_shell(program.file, fixes)
     from troubleshoot.editing.planning import plans_for
 
-    plans, refused = plans_for(program.file, fixes, failure)
+    plans, refused = plans_for(program.file, fixes, failure, data=read)
     further: list[Plan] = []
     left: list[Refusal] = []
     for one in refused:
@@ -240,15 +262,15 @@ def _elsewhere(program: Program, fix: FixAdvice) -> Plan | None:
 
 
 def _contents(plan: Plan) -> dict[str, tuple[bytes, bytes]]:
-    return {path: (Path(path).read_bytes(), after) for path, after in plan.files.items()}
+    return {path: (plan.before[path], after) for path, after in plan.files.items()}
 
 
-def _diff(plan: Plan) -> str:
-    return "".join(unified_diff(path, Path(path).read_bytes(), after) for path, after in plan.files.items())
+def _diff(plan: Plan) -> bytes:
+    return b"".join(unified_diff(path, plan.before[path], after) for path, after in plan.files.items())
 
 
-def _told(outcome: _Outcome, diff: str) -> dict[str, Any]:
-    """Return the JSON object (docs/fixing.md)."""
+def _told(outcome: _Outcome, diff: bytes) -> dict[str, Any]:
+    """Return the JSON object (docs/fixing.md). Bytes that are no UTF-8 become lone surrogates there, as ``os.fsdecode`` makes them."""
     plan = outcome.plan
     return {
         "script": outcome.program.target,
@@ -258,7 +280,7 @@ def _told(outcome: _Outcome, diff: str) -> dict[str, Any]:
         "fix": _named(plan.fix) if plan is not None else None,
         "edits": [{"file": one.file, "operation": one.operation, "line": one.line, "what": one.what} for one in plan.steps] if plan else [],
         "arguments": list(plan.arguments) if plan is not None and plan.arguments is not None else None,
-        "diff": diff,
+        "diff": diff.decode("utf-8", "surrogateescape"),
         "runs": [_ran(one) for one in outcome.proofs],
         "works": outcome.works,
         "applied": [{"file": file, "backup": backup} for file, backup in (outcome.applied or {}).items()],
@@ -304,7 +326,9 @@ def _text(outcome: _Outcome, *, apply: bool) -> str:
         lines += _proof_lines(proof)
     if outcome.applied is not None:
         lines += [f"written: {file} (before: {backup})" for file, backup in outcome.applied.items()]
-    elif apply:
+    elif apply and outcome.why:
+        lines.append("nothing is written")
+    elif apply and plan.files:
         lines.append("not written: the run shows that it does not help")
     elif plan.files:
         runs = not (outcome.proofs or is_config(outcome.program.file) or is_shell(outcome.program.file))

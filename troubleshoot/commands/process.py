@@ -118,6 +118,27 @@ def write(text: str, output: str | None) -> None:
         _discard_stdout()
 
 
+def write_bytes(data: bytes, output: str | None) -> None:
+    """Write bytes as they are to the file ``output``, or to stdout. Raises InputError where the file cannot be written."""
+    binary = getattr(sys.stdout, "buffer", None)
+    if output is not None and output != "-":
+        from troubleshoot.errors import InputError
+
+        try:
+            Path(output).write_bytes(data)
+        except OSError as error:
+            raise InputError(f"cannot write {output}: {error.strerror or error}") from error
+    elif binary is None:
+        write(data.decode("utf-8", "surrogateescape"), None)
+    else:
+        try:
+            sys.stdout.flush()
+            binary.write(data)
+            binary.flush()
+        except BrokenPipeError:
+            _discard_stdout()
+
+
 def say(text: str) -> None:
     """Write to stderr, in what its encoding holds."""
     stream = sys.stderr

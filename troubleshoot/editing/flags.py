@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from troubleshoot.editing.lines import line_end, line_number, split_lines
 from troubleshoot.editing.model import Plan, Refusal, RefusedError, Step
+from troubleshoot.editing.shell import RESERVED, Command, Word, commands
 from troubleshoot.editing.spellings import HALF, NAMES, respelled, wanted_dtype
 from troubleshoot.result import FixAdvice
 
@@ -14,8 +16,9 @@ _VALUED = (
     "--dtype", "--torch_dtype", "--torch-dtype", "--precision", "--mixed_precision", "--mixed-precision", "--amp_dtype", "--amp-dtype",
 )  # fmt: skip
 _SWITCHES = {"--fp16": "float16", "--bf16": "bfloat16", "--half": "float16"}
+_MOST_BYTES = 1_000_000
 _TRUE = ("True", "true", "1", "yes")
-_WORD = re.compile(r"[^\s'\"\\;|&()<>]+")
+_ASSIGNED = re.compile(r"\w+\+?=")
 
 
 def is_shell(path: str) -> bool:
@@ -33,21 +36,24 @@ def is_shell(path: str) -> bool:
 def plans_for_shell(path: str, fixes: Iterable[FixAdvice]) -> tuple[list[Plan], list[Refusal]]:
     """Return what fixes change in the commands of a shell script. Raises RefusedError where it cannot be read."""
     try:
-        text = Path(path).read_bytes().decode("utf-8")
+        data = Path(path).read_bytes()
+        text = data.decode("utf-8")
     except OSError as error:
         raise RefusedError(f"cannot read {path}: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
-        raise RefusedError(f"{path} is no UTF-8") from error
-    words = _words(text)
+        raise RefusedError(f"{path}:{line_number(data.decode('latin-1'), error.start)}: it is no UTF-8") from error
+    if len(data) > _MOST_BYTES:
+        raise RefusedError(f"{path} has {len(data) / 1e6:.1f} MB: scripts over {_MOST_BYTES / 1e6:.0f} MB are not edited")
+    read = commands(text)
     plans: list[Plan] = []
     refused: list[Refusal] = []
     for fix in fixes:
         try:
-            after, steps = _edited(text, words, wanted_dtype(fix), path)
+            after, steps = _edited(text, read, wanted_dtype(fix), path)
         except RefusedError as error:
             refused.append(Refusal(fix, str(error)))
             continue
-        plans.append(Plan(fix, {path: after.encode("utf-8")}, tuple(steps)))
+        plans.append(Plan(fix, {path: after.encode("utf-8")}, tuple(steps), before={path: data}))
     return plans, refused
 
 
@@ -97,39 +103,59 @@ def _changes(words: list[str], wanted: str) -> dict[int, str | None]:
     return found
 
 
-def _words(text: str) -> list[tuple[int, int]]:
-    """Return where the words of the commands stand; comments are none."""
-    found: list[tuple[int, int]] = []
-    position = 0
-    for line in text.splitlines(keepends=True):
-        body = re.split(r"(?:^|(?<=\s))#", line, maxsplit=1)[0]
-        found += [(position + match.start(), position + match.end()) for match in _WORD.finditer(body)]
-        position += len(line)
-    return found
-
-
-def _edited(text: str, words: list[tuple[int, int]], wanted: str, path: str) -> tuple[str, list[Step]]:
-    changes = _changes([text[start:end] for start, end in words], wanted)
-    if not changes:
-        raise RefusedError(f"no command in {Path(path).name} has a flag that asks for another dtype than {wanted}")
-    steps = []
-    for index, to in changes.items():
-        start, end = words[index]
-        steps.append(Step("change-flag", path, text.count("\n", 0, start) + 1, _told(text[start:end], to)))
-    for index, to in sorted(changes.items(), reverse=True):
-        start, end = words[index]
-        text = text[:start] + to + text[end:] if to is not None else _without(text, start, end)
+def _edited(text: str, read: Sequence[Command], wanted: str, path: str) -> tuple[str, list[Step]]:
+    changed: list[tuple[Word, str | None]] = []
+    for words in read:
+        if not _prints(words):
+            # A flag in quotes may be anything; the value behind a flag is one with quotes too.
+            values = ["" if word.value is None or (word.value.startswith("-") and word.text[0] != "-") else word.value for word in words]
+            changed += [(words[index], to) for index, to in _changes(values, wanted).items()]
+    if not changed:
+        why = f"no command in {Path(path).name} has a flag that asks for another dtype than {wanted}"
+        raise RefusedError(why + _elsewhere(text, wanted))
+    changed.sort(key=lambda one: one[0].start)
+    steps = [Step("change-flag", path, line_number(text, word.start), _told(word.value or "", to)) for word, to in changed]
+    for word, to in reversed(changed):
+        text = text[: word.start] + _spelled(word, to) + text[word.end :] if to is not None else _without(text, word.start, word.end)
     return text, steps
+
+
+def _prints(words: Command) -> bool:
+    """Tell whether a command only prints its words."""
+    for word in words:
+        if word.text not in RESERVED and not _ASSIGNED.match(word.text):
+            return word.text in ("echo", "printf", ":")
+    return False
+
+
+def _spelled(word: Word, to: str) -> str:
+    """Return a word's new text, with the quotes that it had."""
+    if word.text == word.value:
+        return to
+    flag, equals, old = (word.value or "").partition("=") if word.text[0] == "-" else ("", "", word.value or "")
+    return word.text.replace(old, to.removeprefix(f"{flag}{equals}"))
+
+
+def _elsewhere(text: str, wanted: str) -> str:
+    """Say where such a flag stands outside of the commands' words: in quotes, comments and here-documents nothing is changed."""
+    for number, line in enumerate(split_lines(text), 1):
+        words = re.findall(r"[^\s'\"\\;|&()<>]+", line.partition("#")[0])
+        try:
+            if _changes(words, wanted):
+                return f" (line {number} has one in a text, which is left alone)"
+        except RefusedError:
+            continue
+    return ""
 
 
 def _without(text: str, start: int, end: int) -> str:
     """Take a word out, and the line with it where it stood alone on a continued one."""
     before = text.rfind("\n", 0, start) + 1
-    after = text.find("\n", end)
-    after = len(text) if after < 0 else after
+    line = (split_lines(text[end:]) or [""])[0]
+    after = end + len(line) - len(line_end(line))
     if text[before:start].strip() == "" and text[end:after].strip() in ("\\", ""):
         if text[end:after].strip() == "\\":
-            return text[:before] + text[after + 1 :]
+            return text[:before] + text[end + len(line) :]
         # The last line of a command: the one before it no longer continues.
         head = re.sub(r"[ \t]*\\\r?\n$", "", text[:before])
         return head + text[after:] if head != text[:before] else text[:before] + text[after:]

@@ -25,12 +25,16 @@ class Step:
 
 @dataclass(frozen=True)
 class Plan:
-    """A fix as edits: the new content of every file, by absolute path, and the program's arguments where those change."""
+    """A fix as edits: the new content of every file, by absolute path, and the program's arguments where those change.
+
+    ``before`` has what the files held when they were read: nothing else may be overwritten.
+    """
 
     fix: FixAdvice
     files: Mapping[str, bytes] = field(default_factory=dict)
     steps: tuple[Step, ...] = ()
     arguments: tuple[str, ...] | None = None
+    before: Mapping[str, bytes] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from troubleshoot.editing import dtypes, modules, training, values
 from troubleshoot.editing.failure import Failure
 from troubleshoot.editing.model import Plan, Refusal, RefusedError
 from troubleshoot.editing.scene import Scene, Work
+from troubleshoot.editing.source import deep
 from troubleshoot.result import FixAdvice
 
 _DTYPE_OF = {"use-bf16": "bfloat16", "use-fp16": "float16", "use-fp32": "float32"}
@@ -34,18 +35,22 @@ def plans_for(
         if fix.expected != "works":
             continue
         try:
-            work = Work(Scene(script, failure, data))
-            _operate(work, fix, failure)
-            files = work.result()
+            with deep():
+                work = Work(Scene(script, failure, data))
+                _operate(work, fix, failure)
+                files = work.result()
         except RefusedError as error:
             refused.append(Refusal(fix, str(error)))
+            continue
+        except RecursionError:
+            refused.append(Refusal(fix, f"{script} nests too deep for this edit"))
             continue
         key = tuple(sorted(files.items()))
         if not files:
             refused.append(Refusal(fix, "the file has it already"))
         elif key not in made:
             made.add(key)
-            plans.append(Plan(fix, files, tuple(work.steps)))
+            plans.append(Plan(fix, files, tuple(work.steps), before={path: work.scene.source(path).data for path in files}))
     return plans, refused
 
 

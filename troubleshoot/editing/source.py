@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import ast
+import io
 import re
+import sys
+import tokenize
+import warnings
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +18,28 @@ from libcst.codemod import CodemodContext
 from libcst.codemod.visitors import AddImportsVisitor
 from libcst.metadata import CodeRange, MetadataWrapper, ParentNodeProvider, PositionProvider
 
+from troubleshoot.editing.lines import line_number, plain, quoted, split_lines, too_deep, with_changes
 from troubleshoot.editing.model import RefusedError
 
 Change = Callable[[Any], Any]
 _Codes = dict[cst.CSTNode, list[str]]
-_BOM = b"\xef\xbb\xbf"
+#: Larger files are generated ones; LibCST needs a second for 50 KB.
+_MOST_BYTES = 1_000_000
+#: Levels that LibCST's parser is trusted with: it has no limit of its own, and at about 1000 brackets the process is gone.
+_MOST_LEVELS = 400
+#: Python's own limit of nested calls while such a source is read: LibCST needs some ten for a level.
+_CALLS = 10_000
 
 
 class Source:
-    """A parsed file. Raises RefusedError where it cannot be read or is no valid Python."""
+    """A parsed file.
+
+    LibCST is given its text with plain line ends and without form feeds in the indentation, which it would not give back;
+    :func:`with_changes` puts what it changes into the original.
+
+    Raises:
+        RefusedError: it cannot be read, is no valid Python, or is larger or nests deeper than what can be edited.
+    """
 
     def __init__(self, path: str, data: bytes | None = None) -> None:
         self.path = path
@@ -28,18 +47,42 @@ class Source:
             self.data = Path(path).read_bytes() if data is None else data
         except OSError as error:
             raise RefusedError(f"cannot read {path}: {error.strerror or error}") from error
-        self._bom = self.data.startswith(_BOM)
+        if len(self.data) > _MOST_BYTES:
+            raise RefusedError(f"{path} has {len(self.data) / 1e6:.1f} MB: sources over {_MOST_BYTES / 1e6:.0f} MB are not edited")
+        self.encoding, self.text = _decoded(path, self.data)
+        self._plain = plain(self.text)
+        if "\0" in self._plain:
+            raise RefusedError(f"{path}:{self._plain.count(chr(10), 0, self._plain.index(chr(0))) + 1}: it holds a null byte")
+        line = too_deep(self._plain, _MOST_LEVELS)
+        if line is not None:
+            raise _nests(path, line)
         try:
-            module = cst.parse_module(self.data.removeprefix(_BOM))
+            with deep():
+                wrapper = MetadataWrapper(cst.parse_module(self._plain), unsafe_skip_copy=True)
+                self.module = wrapper.module
+                self._positions = wrapper.resolve(PositionProvider)
+                self._parents = wrapper.resolve(ParentNodeProvider)
+                given_back = self.module.code == self._plain
         except cst.ParserSyntaxError as error:
-            raise RefusedError(f"{path}:{error.raw_line}: it is no Python that LibCST reads: {error.message}") from error
-        except (UnicodeDecodeError, SyntaxError, LookupError) as error:
-            raise RefusedError(f"{path}: its encoding cannot be read: {error}") from error
-        wrapper = MetadataWrapper(module, unsafe_skip_copy=True)
-        self.module = wrapper.module
-        self._positions = wrapper.resolve(PositionProvider)
-        self._parents = wrapper.resolve(ParentNodeProvider)
-        self.lines = module.code.splitlines()
+            raise RefusedError(_wrong(path, self.data) or f"{path}:{error.raw_line}: LibCST cannot read it: {error.message}") from error
+        except RecursionError as error:
+            raise _nests(path, 1) from error
+        if not given_back:
+            raise RefusedError(f"{path}: LibCST would change more of it than the edit")
+        self.lines = split_lines(self.text)
+
+    def changed(self, module: cst.Module) -> bytes:
+        """Return the file's new content, in its own encoding and with its own line ends, where its tree has become ``module``.
+
+        Raises:
+            RefusedError: it would be no valid Python, which the file is now.
+        """
+        made = with_changes(self.text, self._plain, module.code)
+        data = made.encode(self.encoding)
+        wrong = _wrong(self.path, data)
+        if wrong is not None and _wrong(self.path, self.data) is None:
+            raise RefusedError(f"the edit would break the file: {wrong}")
+        return data
 
     def code(self, node: cst.CSTNode) -> str:
         """Return the source text of a node."""
@@ -69,10 +112,11 @@ class Source:
 
     def walk(self, node: cst.CSTNode | None = None) -> Iterator[Any]:
         """Yield a node and all below it, in the order of the source."""
-        one = self.module if node is None else node
-        yield one
-        for child in one.children:
-            yield from self.walk(child)
+        waiting: list[Any] = [self.module if node is None else node]
+        while waiting:
+            one = waiting.pop()
+            yield one
+            waiting += reversed(one.children)
 
     def function(self, node: cst.CSTNode) -> cst.FunctionDef | None:
         """Return the function around a node."""
@@ -110,7 +154,7 @@ class Source:
         return best
 
     def _same(self, line: int, code: str) -> bool:
-        return 0 < line <= len(self.lines) and self.lines[line - 1].strip() == code.strip().splitlines()[0].strip()
+        return 0 < line <= len(self.lines) and quoted(self.lines[line - 1]) == quoted(code.strip().partition("\n")[0])
 
     def block(self, statement: cst.CSTNode) -> list[Any]:
         """Return the statements of the block that a statement is in."""
@@ -180,7 +224,7 @@ class Changes:
             context = CodemodContext()
             AddImportsVisitor.add_needed_import(context, "torch")
             module = AddImportsVisitor(context).transform_module(module)
-        return (_BOM if self.source.data.startswith(_BOM) else b"") + bytes(module.bytes)
+        return self.source.changed(module)
 
 
 class _Maker(cst.CSTTransformer):  # type: ignore[misc, unused-ignore]
@@ -216,3 +260,60 @@ def expression(code: str) -> cst.BaseExpression:
 def dotted(text: str) -> re.Pattern[str]:
     """Return the pattern of a dotted name that stands alone."""
     return re.compile(rf"(?<![\w.]){re.escape(text)}(?![\w])")
+
+
+@contextmanager
+def deep() -> Iterator[None]:
+    """Let a source that nests as deep as is allowed be walked, whatever Python's limit of nested calls."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, _CALLS))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
+
+
+def _decoded(path: str, data: bytes) -> tuple[str, str]:
+    """Return a source's encoding, as its byte order mark or its first lines say, and its text without the mark."""
+    try:
+        encoding = encoding_of(data)
+        text = data.decode(encoding)
+        if text.encode(encoding) != data:
+            raise RefusedError(f"{path}: text in {encoding} would not be the same when it is written again")
+    except UnicodeDecodeError as error:
+        raise _undecodable(path, data, error) from error
+    except (UnicodeError, SyntaxError, LookupError, ValueError) as error:
+        # What the first lines hold is no UTF-8 (detect_encoding does not say where), or they name an encoding that there is not.
+        try:
+            data.decode("utf-8")
+        except UnicodeDecodeError as where:
+            raise _undecodable(path, data, where) from error
+        raise RefusedError(f"{path}: its encoding cannot be read: {error}") from error
+    return encoding, text
+
+
+def _undecodable(path: str, data: bytes, error: UnicodeDecodeError) -> RefusedError:
+    return RefusedError(f"{path}:{line_number(data.decode('latin-1'), error.start)}: its encoding cannot be read: no {error.encoding}")
+
+
+def encoding_of(data: bytes) -> str:
+    """Return the encoding of a Python source. Raises SyntaxError where it names none that there is."""
+    # As the tokenizer sees its lines: in a source with \r alone, readline() would take the whole of it for the first.
+    return tokenize.detect_encoding(io.BytesIO(data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")).readline)[0]
+
+
+def _wrong(path: str, data: bytes) -> str | None:
+    """Return what this Python says against a source, None where it takes it."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ast.parse(data, path)
+    except SyntaxError as error:
+        return f"{path}:{error.lineno or 1}: it is no valid Python {sys.version_info[0]}.{sys.version_info[1]}: {error.msg}"
+    except (ValueError, RecursionError, MemoryError) as error:
+        return f"{path}: it is no valid Python {sys.version_info[0]}.{sys.version_info[1]}: {error}"
+    return None
+
+
+def _nests(path: str, line: int) -> RefusedError:
+    return RefusedError(f"{path}:{line}: it nests too deep to be edited (more than {_MOST_LEVELS} levels)")

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TextIO
 
+from troubleshoot.handlers.apart import ours
 from troubleshoot.handlers.options import Options, is_logger
 
 if TYPE_CHECKING:
@@ -30,20 +31,25 @@ def report(exception: BaseException | None, options: Options) -> Diagnosis | Non
         return None
     _busy.now = True
     try:
-        if _seen(exception):
-            return None
-        from troubleshoot.handlers.election import elected, patience
-
-        with patience():
-            diagnosis: Diagnosis | None = in_time(lambda: _diagnose(exception, options), options.timeout)
-            if diagnosis is None or diagnosis.verdict not in options.verdicts or not elected():
-                return None
-            deliver(diagnosis, exception, options)
-            return diagnosis
+        with ours():
+            return _reported(exception, options)
     except Exception:
         return None
     finally:
         _busy.now = False
+
+
+def _reported(exception: BaseException, options: Options) -> Diagnosis | None:
+    if _seen(exception):
+        return None
+    from troubleshoot.handlers.election import elected, patience
+
+    with patience():
+        diagnosis: Diagnosis | None = in_time(lambda: _diagnose(exception, options), options.timeout)
+        if diagnosis is None or diagnosis.verdict not in options.verdicts or not elected():
+            return None
+        deliver(diagnosis, exception, options)
+        return diagnosis
 
 
 def _seen(exception: BaseException) -> bool:
@@ -80,7 +86,8 @@ def in_time(work: Callable[[], Any], seconds: float) -> Any:
     def run() -> None:
         _busy.now = True
         try:
-            done.append(work())
+            with ours():
+                done.append(work())
         except BaseException:
             # Told by the empty list: nothing may reach threading.excepthook from here.
             return

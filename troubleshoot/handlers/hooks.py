@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from troubleshoot.handlers.apart import ours
 from troubleshoot.handlers.explaining import report
 from troubleshoot.handlers.options import TIMEOUT, VERDICTS, Options, options
 
@@ -123,7 +124,8 @@ def _excepthook(kind: type[BaseException], value: BaseException, traceback: Any)
 
 def _report(value: BaseException, now: Options) -> None:
     try:
-        report(value, now)
+        with ours(ended=True):
+            report(value, now)
     except KeyboardInterrupt:
         # Ctrl-C ends the diagnosis; the exception that ended the program keeps its exit status.
         return

@@ -13,6 +13,7 @@ from types import ModuleType, TracebackType
 from typing import Any
 
 from troubleshoot.errors import InputError
+from troubleshoot.handlers import apart
 from troubleshoot.handlers.options import Options
 
 
@@ -75,15 +76,17 @@ def _run_script(path: str, source: bytes | None) -> None:
     if source is None:
         import runpy
 
-        _first_path(path)
+        # The folder or the archive is in sys.path whatever Python was told: it is where __main__ is found.
+        apart.hand_over(path)
         runpy.run_path(path, run_name="__main__")
         return
     main = ModuleType("__main__")
     # As python does: https://docs.python.org/3/library/__main__.html
     main.__dict__.update(__file__=path, __builtins__=builtins, __annotations__={}, __cached__=None, __loader__=_loader(path))
-    _first_path(os.path.dirname(os.path.realpath(path)))  # noqa: PTH120
     sys.modules["__main__"] = main
-    exec(compile(source, path, "exec", dont_inherit=True), main.__dict__)
+    code = compile(source, path, "exec", dont_inherit=True)
+    apart.hand_over(_first(os.path.dirname(os.path.realpath(path))))  # noqa: PTH120
+    exec(code, main.__dict__)
 
 
 def _loader(path: str) -> Any:
@@ -95,19 +98,13 @@ def _loader(path: str) -> Any:
 def _run_module(name: str) -> None:
     import runpy
 
-    _first_path(os.getcwd())  # noqa: PTH109
+    apart.hand_over(_first(os.getcwd()))  # noqa: PTH109
     runpy.run_module(name, run_name="__main__", alter_sys=True)
 
 
-def _first_path(folder: str) -> None:
-    """Put the folder first that python would: in place of the one that this command's own start put there."""
-    if getattr(sys.flags, "safe_path", False):
-        return
-    own = os.path.dirname(os.path.abspath(sys.executable))  # noqa: PTH100,PTH120
-    if sys.path and sys.path[0] in ("", own, os.getcwd()):  # noqa: PTH109
-        sys.path[0] = folder
-    else:
-        sys.path.insert(0, folder)
+def _first(folder: str) -> str | None:
+    """Return the folder that Python would put first in ``sys.path``; None where it was told to put none."""
+    return None if sys.flags.safe_path else folder
 
 
 def _without_ours(traceback: TracebackType | None) -> TracebackType | None:

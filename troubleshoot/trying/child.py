@@ -1,6 +1,7 @@
 """The child process: runs the user's program as ``python`` does, notes what it dies of, and plays one live patch where it is told to.
 
-It is started with the path of its job (:class:`troubleshoot.trying.fresh.Job` as JSON) as only argument.
+It is started by :mod:`troubleshoot.trying.boot` with the path of its job (:class:`troubleshoot.trying.fresh.Job` as JSON) as only argument.
+Before the program begins, as little as possible is imported: what diagnoses comes when it has failed.
 """
 
 from __future__ import annotations
@@ -12,9 +13,12 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import FrameType, TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from troubleshoot.editing.failure import Failure, KnownValue, encode, failure_of
+from troubleshoot.handlers import apart
+
+if TYPE_CHECKING:
+    from troubleshoot.editing.failure import Failure, KnownValue
 
 #: Local and global names of one frame that are looked at.
 _MOST_NAMES = 200
@@ -24,8 +28,9 @@ _DEVICES = ("cuda", "cpu", "mps", "xpu", "meta", "npu", "hpu")
 _OURS = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100,PTH120
 
 
-def main() -> int:
-    """Run the job and return the program's exit status."""
+def main(known: frozenset[str]) -> int:
+    """Run the job and return the program's exit status. ``known`` are the modules that Python itself has loaded."""
+    apart.begin(known)
     job = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
     if job["parent"]:
         _let_go_of_input(job["parent"])
@@ -36,10 +41,13 @@ def main() -> int:
         traceback = without_ours(traceback)
         value = value.with_traceback(traceback)
         if previous is sys.__excepthook__ and job["sources"]:
-            _print(kind, value, traceback)
+            with apart.ours(ended=True):
+                _print(kind, value, traceback)
         else:
             previous(kind, value, traceback)
-        with suppress(Exception):
+        with suppress(Exception), apart.ours(ended=True):
+            from troubleshoot.editing.failure import encode
+
             _write(note, encode(_failure(value, job["kb"])))
 
     sys.excepthook = hook
@@ -100,6 +108,7 @@ def without_ours(traceback: TracebackType | None) -> TracebackType | None:
 
 def _failure(error: BaseException, kb: Sequence[str] = ()) -> Failure:
     from troubleshoot.diagnosis import diagnose
+    from troubleshoot.editing.failure import failure_of
     from troubleshoot.knowledge import load_kb
     from troubleshoot.live import looking
 
@@ -115,6 +124,7 @@ def _failure(error: BaseException, kb: Sequence[str] = ()) -> Failure:
 
 def _values(traceback: TracebackType | None) -> list[KnownValue]:
     """Return the names of dtypes and devices in the frames of the user's own code."""
+    from troubleshoot.editing.failure import KnownValue
     from troubleshoot.report.places import locate
 
     found: dict[tuple[str, str | None, str], KnownValue] = {}
@@ -148,7 +158,3 @@ def _write(path: Path, data: bytes) -> None:
     temporary = path.with_suffix(".part")
     temporary.write_bytes(data)
     temporary.replace(path)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

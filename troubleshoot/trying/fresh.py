@@ -20,7 +20,8 @@ from troubleshoot.errors import InputError
 from troubleshoot.verify import processes
 from troubleshoot.verify.signals import Stop
 
-_MODULE = "troubleshoot.trying.child"
+#: By its path: see there.
+_BOOT = str(Path(__file__).with_name("boot.py"))
 
 #: Seconds that one rerun may take unless the caller says otherwise.
 TIMEOUT = 600.0
@@ -183,7 +184,13 @@ def _start(
     job = Job(program.target, program.arguments, program.module, str(note), str(state), parent, held, trial, options, program.kb)
     place = folder / "job.json"
     place.write_text(json.dumps(asdict(job)), encoding="utf-8")
-    return [sys.executable, "-m", _MODULE, str(place)], note, state
+    return [sys.executable, *_flags(), _BOOT, str(place)], note, state
+
+
+def _flags() -> list[str]:
+    """Return the options that this interpreter was given, such as -O, -W and -X: the program gets them too."""
+    # What multiprocessing uses for its own children; sys.flags, sys.warnoptions and sys._xoptions put into words.
+    return list(getattr(subprocess, "_args_from_interpreter_flags", list)())
 
 
 def _told(path: Path) -> dict[str, Any]:

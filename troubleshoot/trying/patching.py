@@ -9,12 +9,14 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from importlib.machinery import ModuleSpec
 from pathlib import Path
-from types import FrameType
-from typing import Any
+from types import FrameType, ModuleType
+from typing import Any, cast
 
 from troubleshoot.errors import InputError
+from troubleshoot.handlers.apart import ours
 
 #: Frames between an operation and the line of the program that called it.
 _MOST_FRAMES = 40
@@ -39,15 +41,61 @@ class _State:
 
 
 def prepare(trial: Mapping[str, Any], state: Path) -> None:
-    """Make ready to play a trial: ``actions`` on the model of class ``root_class``, or ``line`` (file, number, dtype) at a line."""
-    import torch
+    """Make ready to play a trial: ``actions`` on the model of class ``root_class``, or ``line`` (file, number, dtype) at a line.
 
-    told = _State(state)
-    if trial["line"] is not None:
-        mode = _line_mode(torch, trial["line"], told)
-        mode.__enter__()
-        return
-    _OnFirstCall(torch, trial, told).install()
+    It begins once the program has imported torch: when that happens, and with which variables set, is the program's matter.
+    """
+    sys.meta_path.insert(0, _TorchFinder(lambda torch: _begin(torch, trial, _State(state))))
+
+
+def _begin(torch: Any, trial: Mapping[str, Any], told: _State) -> None:
+    with ours():
+        if trial["line"] is not None:
+            mode = _line_mode(torch, trial["line"], told)
+            mode.__enter__()
+        else:
+            _OnFirstCall(torch, trial, told).install()
+
+
+class _TorchFinder:
+    """Finds torch as it is found without it, once, and calls a function when it has been imported."""
+
+    def __init__(self, then: Callable[[Any], None]) -> None:
+        self._then = then
+
+    def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
+        """Return torch's spec with the function behind its loader."""
+        if name != "torch":
+            return None
+        sys.meta_path.remove(self)
+        for finder in sys.meta_path:
+            spec = finder.find_spec(name, path, target)
+            if spec is not None:
+                if spec.loader is not None:
+                    spec.loader = cast(Any, _Loader(spec.loader, self._then))
+                return spec
+        return None
+
+
+class _Loader:
+    """A loader that calls a function when it has done its work, and leaves no trace of itself."""
+
+    def __init__(self, loader: Any, then: Callable[[Any], None]) -> None:
+        self._loader = loader
+        self._then = then
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        """Create the module."""
+        found: ModuleType | None = self._loader.create_module(spec)
+        return found
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Import the module, then call the function."""
+        module.__loader__ = self._loader
+        if module.__spec__ is not None:
+            module.__spec__.loader = self._loader
+        self._loader.exec_module(module)
+        self._then(module)
 
 
 class _OnFirstCall:
@@ -56,6 +104,9 @@ class _OnFirstCall:
     def __init__(self, torch: Any, trial: Mapping[str, Any], told: _State) -> None:
         self._module = torch.nn.Module
         self._original = torch.nn.Module.__call__
+        from troubleshoot.verify.patches import apply
+
+        self._patch = apply
         self._trial = trial
         self._told = told
         # The modules themselves are kept, so that no other one gets the id.
@@ -102,11 +153,9 @@ class _OnFirstCall:
         return found
 
     def _apply(self, root: Any) -> None:
-        from troubleshoot.verify.patches import apply
-
         try:
             for action in self._trial["actions"]:
-                apply(_named(action, root), root)
+                self._patch(_named(action, root), root)
         except InputError as error:
             self._told.tell(refused=str(error))
             sys.stdout.flush()

@@ -13,6 +13,7 @@ from troubleshoot.editing.configs import is_config
 from troubleshoot.editing.failure import Failure
 from troubleshoot.editing.model import Plan, RefusedError
 from troubleshoot.editing.planning import plans_for
+from troubleshoot.errors import InputError
 from troubleshoot.trying.fresh import Program, Ran, run_program_fresh
 from troubleshoot.verify.signals import Stop
 
@@ -44,10 +45,12 @@ def prove(
     *,
     timeout: float,
     progress: Progress | None = None,
+    read: Mapping[str, bytes] | None = None,
 ) -> tuple[Proof, ...]:
     """Run the program under each plan in turn, until one works.
 
-    Where the same failure shows up at another place, the same kind of fix is made there too.
+    Where the same failure shows up at another place, the same kind of fix is made there too. ``read`` are the contents, by real path, that
+    the plans were made from.
 
     Raises:
         Interrupted: a signal came; no child is left.
@@ -56,13 +59,15 @@ def prove(
     for number, plan in enumerate(plans):
         if progress is not None:
             progress(f"running with {plan.fix.id}", number, len(plans))
-        proofs.append(_prove(program, plan, failure, folder, stop, timeout))
+        proofs.append(_prove(program, plan, failure, folder, stop, timeout, read or {}))
         if proofs[-1].works:
             break
     return tuple(proofs)
 
 
-def _prove(program: Program, plan: Plan, failure: Failure | None, folder: Path, stop: Stop, timeout: float) -> Proof:
+def _prove(
+    program: Program, plan: Plan, failure: Failure | None, folder: Path, stop: Stop, timeout: float, read: Mapping[str, bytes]
+) -> Proof:
     seen = {_place(failure)} if failure is not None else set()
     for _ in range(_MOST_ROUNDS):
         ran = _run(program, plan, folder, stop, timeout)
@@ -70,10 +75,12 @@ def _prove(program: Program, plan: Plan, failure: Failure | None, folder: Path, 
         if ran.failure is None or not ran.failure.known or place in seen or failure is None or ran.failure.cause != failure.cause:
             break
         seen.add(place)
-        further = _further(program, plan, ran.failure)
+        further = _further(program, plan, ran.failure, read)
         if further is None:
             break
-        plan = replace(plan, files={**plan.files, **further.files}, steps=(*plan.steps, *further.steps))
+        # What was read first counts: the further plan begins with the edited files.
+        before = {**further.before, **plan.before}
+        plan = replace(plan, files={**plan.files, **further.files}, before=before, steps=(*plan.steps, *further.steps))
     return Proof(plan, ran)
 
 
@@ -92,7 +99,10 @@ def _run(program: Program, plan: Plan, folder: Path, stop: Stop, timeout: float)
 def _copy_beside(path: str, data: bytes) -> Iterator[str]:
     """Write an edited configuration beside the original, where relative paths in it still lead somewhere, for the time of a run."""
     place = Path(path)
-    handle, name = tempfile.mkstemp(dir=place.parent, prefix=f".{place.stem}-edited-", suffix=place.suffix)
+    try:
+        handle, name = tempfile.mkstemp(dir=place.parent, prefix=f".{place.stem}-edited-", suffix=place.suffix)
+    except OSError as error:
+        raise InputError(f"no edited copy of {path} can be written beside it: {error.strerror or error}") from error
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
@@ -108,12 +118,11 @@ def _renamed(argument: str, path: str, copy: str) -> str:
     return f"{option}={copy}" if equals and value == path else argument
 
 
-def _further(program: Program, plan: Plan, failure: Failure) -> Plan | None:
+def _further(program: Program, plan: Plan, failure: Failure, read: Mapping[str, bytes]) -> Plan | None:
     """Return the same kind of fix for another place, on top of what is edited already."""
     same = [one for one in failure.fixes if one.kind == plan.fix.kind and one.id == plan.fix.id]
-    files: Mapping[str, bytes] = plan.files
     try:
-        plans, _ = plans_for(program.file, same, failure, data=files)
+        plans, _ = plans_for(program.file, same, failure, data={**read, **plan.files})
     except RefusedError:
         return None
     return plans[0] if plans else None

@@ -44,13 +44,14 @@ class _Finder:
 
 def stand_in(sources: Mapping[str, bytes]) -> None:
     """Let the process import these sources, by real path, in place of the files. The main script is the caller's matter."""
+    import io
     import linecache
     import tokenize
 
     sys.meta_path.insert(0, _Finder(sources))
     for path, source in sources.items():
-        import io
-
+        # As the tokenizer sees its lines: with \r alone, readline() would take the whole source for the first.
+        source = source.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         encoding, _ = tokenize.detect_encoding(io.BytesIO(source).readline)
         lines = io.TextIOWrapper(io.BytesIO(source), encoding=encoding).readlines()
         # Without a modification time linecache keeps what it is given.

@@ -125,7 +125,7 @@ def published(package: str, *, timeout: float = 120.0) -> tuple[str, ...]:
         InputError: pip finds none, or the index is out of reach.
     """
     with stoppable() as stop:
-        command = [sys.executable, "-m", "pip", "index", "versions", package, "--disable-pip-version-check"]
+        command = [sys.executable, "-P", "-m", "pip", "index", "versions", package, "--disable-pip-version-check"]
         done = processes.run(command, stop=stop, timeout=timeout, environment=isolated.this_interpreter().environment())
     line = next((line for line in done.output.splitlines() if line.startswith("Available versions:")), None)
     if done.code != 0 or line is None:

@@ -70,7 +70,7 @@ def create(folder: Path, stop: Stop, environment: Mapping[str, str], *, of_day: 
         IsolationError: that failed, or packages of a day are wanted and there is no uv.
     """
     place = str(folder / "venv")
-    command = [sys.executable, "-m", "venv", place]
+    command = [sys.executable, "-P", "-m", "venv", place]
     if of_day is not None:
         program = uv()
         if program is None:
@@ -106,7 +106,7 @@ def install(
     if of_day is None:
         # pip sees the linked packages and does not take them for its own; the constraint keeps it from bringing others.
         rules.write_text("".join(f"{name}=={version}\n" for name, version in held.items()), encoding="utf-8")
-        command = [str(python_of(folder)), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input"]
+        command = [str(python_of(folder)), "-P", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input"]
         command += ["--prefer-binary", "-c", str(rules), *names]
     else:
         # uv does not see them: they are left out of what it resolves, so that no older one takes their place.
@@ -130,7 +130,7 @@ def planned(wanted: Mapping[str, str], folder: Path, stop: Stop, environment: Ma
     names = [f"{name}=={version}" if version else name for name, version in sorted(wanted.items())]
     listed = ", ".join(names)
     report = folder / "plan.json"
-    command = [sys.executable, "-m", "pip", "install", "--dry-run", "--ignore-installed", "--quiet", "--disable-pip-version-check"]
+    command = [sys.executable, "-P", "-m", "pip", "install", "--dry-run", "--ignore-installed", "--quiet", "--disable-pip-version-check"]
     command += ["--no-input", "--only-binary", ":all:", "--report", str(report), *names]
     done = processes.run(command, stop=stop, timeout=timeout, environment=environment)
     if done.ended == "hang":

@@ -110,7 +110,7 @@ def count_by_config(model: str, stop: Stop) -> float | None:
     if not (Path(model) / "config.json").is_file() and not _cached(model):
         return None
     here = {**isolated.this_interpreter().environment(), "HF_HUB_OFFLINE": "1"}
-    done = processes.run([sys.executable, "-m", _COUNTER, model], stop=stop, timeout=_SECONDS, environment=here)
+    done = processes.run([sys.executable, "-P", "-m", _COUNTER, model], stop=stop, timeout=_SECONDS, environment=here)
     lines = done.output.strip().splitlines()
     if done.code != 0 or not lines:
         return None

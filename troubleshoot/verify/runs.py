@@ -30,7 +30,7 @@ def run_job(
     given = json.dumps({**asdict(job), "parent": os.getpid(), "result": str(result)}).encode() + b"\n"
     try:
         done = processes.run(
-            [interpreter.python, "-m", module],
+            [interpreter.python, "-P", "-m", module],
             stop=stop,
             timeout=case.timeout if timeout is None else timeout,
             memory_mib=case.memory_mib,
