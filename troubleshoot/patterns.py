@@ -14,11 +14,10 @@ A stranger chooses the text, so that every pattern has to be linear in it, whate
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
-#: (pattern, flags, whether it is searched for) -> compiled. Every pattern of the package is in it once it was used.
+#: (pattern, flags, whether it is searched for) -> compiled. Every pattern that does not depend on a text is in it once it was used.
 COMPILED: dict[tuple[str, int, bool], re.Pattern[str]] = {}
-#: Patterns that depend on which names a text holds (the packages and models of our tables) are many: then all are compiled anew.
-_MOST = 1024
 
 
 def anchored(pattern: str, flags: int = 0) -> re.Pattern[str]:
@@ -31,11 +30,15 @@ def searched(pattern: str, flags: int = 0) -> re.Pattern[str]:
     return _compiled(pattern, flags, True)
 
 
+@lru_cache(maxsize=128)
+def composed(pattern: str, flags: int = 0) -> re.Pattern[str]:
+    """Return a pattern put together of those names of our tables that a text holds; as many as there are texts, so that few are kept."""
+    return re.compile(pattern, flags)
+
+
 def _compiled(pattern: str, flags: int, search: bool) -> re.Pattern[str]:
     key = (pattern, flags, search)
     found = COMPILED.get(key)
     if found is None:
-        if len(COMPILED) >= _MOST:
-            COMPILED.clear()
         found = COMPILED[key] = re.compile(pattern, flags)
     return found

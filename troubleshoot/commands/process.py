@@ -89,23 +89,30 @@ def _discard_stdout() -> None:
         pass
 
 
+_STDOUT = ("-", "/dev/stdout")
+
+
+def _save(data: bytes, output: str) -> None:
+    from troubleshoot.errors import InputError
+    from troubleshoot.saving import save
+
+    try:
+        save(output, data)
+    except BrokenPipeError:
+        # Whoever read from the pipe has seen enough.
+        pass
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot write {output}: {getattr(error, 'strerror', None) or error}") from error
+
+
 def write(text: str, output: str | None) -> None:
     """Write all of the file ``output`` or nothing of it, or to stdout in what its encoding holds.
 
     Raises:
         InputError: the file cannot be written.
     """
-    if output is not None and output not in ("-", "/dev/stdout"):
-        from troubleshoot.errors import InputError
-        from troubleshoot.saving import save
-
-        try:
-            save(output, text.encode("utf-8", "backslashreplace"))
-        except BrokenPipeError:
-            # As below: whoever read from the pipe has seen enough.
-            pass
-        except (OSError, ValueError) as error:
-            raise InputError(f"cannot write {output}: {getattr(error, 'strerror', None) or error}") from error
+    if output is not None and output not in _STDOUT:
+        _save(text.encode("utf-8", "backslashreplace"), output)
         return
     encoding = (getattr(sys.stdout, "encoding", None) or "utf-8").lower().replace("-", "")
     if not encoding.startswith(("utf", "gb18030")):
@@ -121,13 +128,8 @@ def write(text: str, output: str | None) -> None:
 def write_bytes(data: bytes, output: str | None) -> None:
     """Write bytes as they are to the file ``output``, or to stdout. Raises InputError where the file cannot be written."""
     binary = getattr(sys.stdout, "buffer", None)
-    if output is not None and output != "-":
-        from troubleshoot.errors import InputError
-
-        try:
-            Path(output).write_bytes(data)
-        except OSError as error:
-            raise InputError(f"cannot write {output}: {error.strerror or error}") from error
+    if output is not None and output not in _STDOUT:
+        _save(data, output)
     elif binary is None:
         write(data.decode("utf-8", "surrogateescape"), None)
     else:

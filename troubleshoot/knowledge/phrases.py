@@ -277,6 +277,7 @@ class Speech:
         self.words = self.vocabulary.words
         self._said: dict[str, Sentence | None] = {}
         self._holding: dict[Term, int] = {}
+        self._bits: dict[str, int] = {}
 
     @lazy_attribute
     def _with_word(self) -> dict[str, list[int]]:
@@ -313,20 +314,26 @@ class Speech:
         found = 0
         for word in term.words:
             if word in with_word:
-                found |= _bits(with_word[word])
+                found |= self._having(word)
         for stem in term.stems:
             words = self._sorted_words
             for position in range(bisect_left(words, stem), len(words)):
                 if not words[position].startswith(stem):
                     break
-                found |= _bits(with_word[words[position]])
+                found |= self._having(words[position])
         for piece in (*term.pieces, *term.cjk):
             found |= self._with_piece(piece)
         for parts, needle in term.pairs:
             both = -1
             for part in parts:
-                both &= _bits(with_word.get(part, []))
+                both &= self._having(part)
             found |= _bits([row for row in _rows(both) if _side_by_side(needle, _apart(self.sentences[row].lowered))]) if both else 0
+        return found
+
+    def _having(self, word: str) -> int:
+        found = self._bits.get(word)
+        if found is None:
+            found = self._bits[word] = _bits(self._with_word.get(word, []))
         return found
 
     def _with_piece(self, piece: str) -> int:
@@ -382,10 +389,10 @@ class Speech:
 
 
 def _bits(rows: list[int]) -> int:
-    """Return the integer with a bit set for each of some rows."""
+    """Return the integer with a bit set for each of some rows, which are in order."""
     if not rows:
         return 0
-    data = bytearray(max(rows) // 8 + 1)
+    data = bytearray(rows[-1] // 8 + 1)
     for row in rows:
         data[row >> 3] |= 1 << (row & 7)
     return int.from_bytes(data, "little")

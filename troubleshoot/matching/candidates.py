@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import msgspec
 
@@ -209,9 +210,10 @@ def find_candidates(search: Search, facts: Facts, before: Matches | None = None,
     report, base = search.report, search.base
     grouped: dict[tuple[str, int | None], list[tuple[Hit, str]]] = {}
     scoped: dict[int, list[tuple[Hit, str]]] = {}
+    place_of = _places(report.failures)
     for hit in search.hits:
         kind, _, owners = base.index.patterns[hit.pattern]
-        place, where = _place(hit.line, report.failures)
+        place, where = place_of(hit.line)
         if kind == "p":
             place, where = (place, "said") if where == "message" else (None, "symptom")
         for owner in owners:
@@ -221,7 +223,7 @@ def find_candidates(search: Search, facts: Facts, before: Matches | None = None,
             else:
                 grouped.setdefault((owner, place), []).append((hit, where))
     for hit, cut in search.recalled:
-        place, _ = _place(hit.line, report.failures)
+        place, _ = place_of(hit.line)
         for owner in base.index.patterns[hit.pattern][2]:
             if owner.startswith(SCOPE_OWNER):
                 if place is not None:
@@ -248,17 +250,20 @@ def recalled(entry: Entry, facts: Facts, search: Search) -> Candidate:
     )  # fmt: skip
 
 
-def _place(line: int, failures: tuple[Failure, ...]) -> tuple[int | None, str]:
-    """Return the failure that a line belongs to, and whether it is in the message or elsewhere in the traceback."""
-    for index, failure in enumerate(failures):
-        for one in failure.exceptions:
-            if one.line <= line <= max(one.last_line, one.line):
-                return index, "message"
-    for index, failure in enumerate(failures):
-        for one in failure.exceptions:
-            if one.frames and one.frames[0].at <= line < one.line:
-                return index, "traceback"
-    return None, "loose"
+def _places(failures: tuple[Failure, ...]) -> Callable[[int], tuple[int | None, str]]:
+    """Return what tells the failure that a line belongs to, and whether it is in the message or elsewhere in the traceback."""
+    messages = [(one.line, max(one.last_line, one.line), index) for index, failure in enumerate(failures) for one in failure.exceptions]
+    traces = [(one.frames[0].at, one.line - 1, index) for index, failure in enumerate(failures) for one in failure.exceptions if one.frames]
+
+    @cache
+    def place(line: int) -> tuple[int | None, str]:
+        for where, stretches in (("message", messages), ("traceback", traces)):
+            for first, last, index in stretches:
+                if first <= line <= last:
+                    return index, where
+        return None, "loose"
+
+    return place
 
 
 _RANK = {"message": 0, "cut": 1, "similar": 2, "traceback": 3, "loose": 4, "said": 5, "symptom": 6}
@@ -408,8 +413,12 @@ def _plain_model(name: str) -> str:
 def _scope(report: Report, scoped: dict[int, list[tuple[Hit, str]]], candidates: list[Candidate], base: KnowledgeBase) -> dict[int, str]:
     """Decide for each failure whether it is out of scope: a group knows its message better than any entry, or its class alone."""
     found: dict[int, str] = {}
+    placed: dict[int | None, list[Candidate]] = {}
+    for one in candidates:
+        placed.setdefault(one.failure, []).append(one)
     for index, failure in enumerate(report.failures):
-        mine = [one for one in candidates if one.failure == index and one.where == "message"]
+        here = placed.get(index, [])
+        mine = [one for one in here if one.where == "message"]
         groups = scoped.get(index, ())
         entry_length = max((one.literal for one in mine if _may_speak(one)), default=0) if groups else 0
         for hit, group in groups:
@@ -417,7 +426,7 @@ def _scope(report: Report, scoped: dict[int, list[tuple[Hit, str]]], candidates:
                 found[index] = group
                 break
         # A template in the code of its frames knows more than the class of the exception.
-        known = mine or any(one.failure == index and one.where == "traceback" for one in candidates)
+        known = mine or any(one.where == "traceback" for one in here)
         if not known and index not in found:
             by_class = base.index.scope_exceptions.get(failure.root.name)
             if by_class is not None:

@@ -32,6 +32,10 @@ _BEFORE, _AFTER = 1_200, 2_400
 #: Occurrences of one pattern that are looked at, and characters in which it is looked for.
 _MOST_HITS = 12
 _MOST_READ = 200_000
+#: Templates whose longest literal stands in a text, and that are tried: a text with more of them, of which those with the longest are
+#: tried, is a list of messages. Occurrences of all of them.
+_MOST_TRIED = 300
+_MOST_IN_ALL = 1_000
 #: Messages that are looked for in the whole text, and failures whose messages are held against general wordings: the first ones count.
 _MOST_LOOKED_FOR = 64
 _MOST_MESSAGES = 64
@@ -281,9 +285,15 @@ def _search_templates(text: SearchText, base: KnowledgeBase, candidates: list[in
     """Return the occurrences of templates, in the order of the patterns; of wrapped ones where nothing else fits."""
     if not text.original:
         return []
+    templates = [(number, compile_template(base.index.patterns[number][1])) for number in candidates]
+    templates = [(number, template) for number, template in templates if template.probe in text.lowered]
+    if len(templates) > _MOST_TRIED:
+        templates = sorted(sorted(templates, key=lambda one: len(one[1].probe))[-_MOST_TRIED:])
     hits: list[Hit] = []
-    for number in candidates:
-        hits.extend(_find(number, compile_template(base.index.patterns[number][1]), text, base))
+    for number, template in templates:
+        hits.extend(_find(number, template, text, base))
+        if len(hits) > _MOST_IN_ALL:
+            break
     return hits or _search_joined(text, base)
 
 

@@ -10,6 +10,11 @@ from troubleshoot.report.model import Failure, Frame, Place, RaisedException
 from troubleshoot.report.places import locate, place_of
 from troubleshoot.report.source import Chain, Scan
 
+#: Different failures of one report that are kept: of more, the first ones and the last ones.
+_MOST_FAILURES = 200
+#: Footers of launchers that are read: one for each start of a job.
+_MOST_FOOTERS = 64
+
 _VOLATILE = searched(r"0x[0-9a-fA-F]++|(?<![\w.~-])(?:[A-Za-z]:)?[\w.~-]*+(?:[/\\][\w.~+-]++)++|\d++")
 _BLANKS = searched(r"\s+")
 
@@ -71,6 +76,8 @@ def assemble(found: Scan) -> tuple[Failure, ...]:
         order.setdefault(fingerprint(chain.exceptions), []).append(chain)
     failures = [_failure(key, chains) for key, chains in order.items()]
     failures.sort(key=lambda failure: failure.line)
+    if len(failures) > _MOST_FAILURES:
+        failures = failures[: _MOST_FAILURES * 3 // 4] + failures[-_MOST_FAILURES // 4 :]
     return tuple(_with_roles(failures, found) if len(failures) > 1 else failures)
 
 
@@ -127,7 +134,7 @@ def _with_roles(failures: list[Failure], found: Scan) -> list[Failure]:
             for failure, late in zip(failures, secondary, strict=True)
         ]
     begin = 0
-    for line, rank in sorted(found.roots):
+    for line, rank in sorted(found.roots)[:_MOST_FOOTERS]:
         failures = _before_footer(failures, begin, line, rank)
         begin = line
     return failures

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 
 from troubleshoot.dtypes import parse_device, parse_dtype
+from troubleshoot.patterns import composed
 from troubleshoot.report.mentions import CARD_NUMBER, Found, compiled
 
 _SUFFIX = r"(?:[ -](?:SXM\d?|PCI[eE]|NVL|\d{2,3} ?GB?|HGX)){0,3}"
@@ -209,7 +210,7 @@ def models(found: Found, families: set[str]) -> None:
         plain = [re.escape(one) for one in sorted(families, key=len, reverse=True) if one not in _STRICT]
         parts = [rf"(?:{'|'.join(plain)}){_ENDING}"] if plain else []
         parts.extend(_STRICT[one] for one in sorted(families) if one in _STRICT)
-        for match in compiled(rf"(?<![\w/.-])(?:{'|'.join(parts)})(?!\w)").finditer(text):
+        for match in composed(rf"(?<![\w/.-])(?:{'|'.join(parts)})(?!\w)", re.IGNORECASE).finditer(text):
             found.add("model", "model", match[0].strip(" -"), match.start())
 
 

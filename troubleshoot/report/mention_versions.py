@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from troubleshoot.patterns import anchored, searched
+from troubleshoot.patterns import anchored, composed, searched
 from troubleshoot.report.elsewhere import is_bound, works_there
 from troubleshoot.report.mention_tables import IMPORTS, PACKAGES
 from troubleshoot.report.mentions import Found, compiled
@@ -128,7 +128,7 @@ def _packages(found: Found) -> re.Pattern[str] | None:
         return None
     names.sort(key=lambda name: (-len(name), name))
     spelled = "|".join(re.escape(name).replace(r"\-", "[-_]").replace(r"\ ", "[ -]?") for name in names)
-    return compiled(rf"(?<![\w/\\.-])(?P<name>{spelled})(?![A-Za-z0-9_]){_BETWEEN}{_NUMBER}(?![A-Za-z0-9_%])")
+    return composed(rf"(?<![\w/\\.-])(?P<name>{spelled})(?![A-Za-z0-9_]){_BETWEEN}{_NUMBER}(?![A-Za-z0-9_%])", re.IGNORECASE)
 
 
 def _known(spelled: str) -> str | None:

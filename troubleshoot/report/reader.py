@@ -19,6 +19,9 @@ def read_report(text: str | bytes) -> Report:
         if is_binary(text):
             return empty_report("binary")
         text = decode(text)
+    elif not text.isascii():
+        # A lone surrogate is half a character: nothing that is written in UTF-8 can hold it.
+        text = text.encode("utf-8", "replace").decode()
     if looks_binary(text):
         return empty_report("binary")
     if len(text) > WHOLE_LIMIT:
