@@ -109,7 +109,8 @@ class FailureFacts:
     def called_by(self) -> str | None:
         """The import name of the library that holds the deepest frame above torch; None where that is the user's own code or unknown.
 
-        It has the form of a distribution's name: commands and titles are made of it. A server or a launcher there means that the frames below it were cut: it calls functions, and never saw a tensor.
+        It has the form of a distribution's name: commands and titles are made of it. A server or a launcher there means that the frames
+        below it were cut: it calls functions, and never saw a tensor.
         """
         path = self.caller or ""
         owner, _ = locate(path)
