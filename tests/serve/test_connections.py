@@ -18,6 +18,8 @@ import uvicorn
 from troubleshoot.serve import connections
 from troubleshoot.serve.connections import BoundedProtocol
 
+pytestmark = pytest.mark.slow
+
 LONG = 6_000_000
 GET = b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n"
 POST = b"POST /refused HTTP/1.1\r\nhost: localhost\r\n"

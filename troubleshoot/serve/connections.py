@@ -29,7 +29,7 @@ MOST_UNREAD = 64 * 1024 * 1024
 class BoundedProtocol(HttpToolsProtocol):
     """A connection that is closed where it sends nothing, or a head that is too long or too slow, or does not read.
 
-    While no request is in work a timer runs. Only a request that begins stops it: uvicorn's own is stopped by any byte, such as a blank line
+    While no request is in work a timer runs. Only a request that begins stops it: uvicorn's own is stopped by any byte, as a blank line
     or the rest of a body that was refused.
     """
 

@@ -76,7 +76,8 @@ class Guard:
             headers = dict(scope["headers"])
             self._admit(scope, headers)
             with anyio.move_on_after(self._settings.timeout) as limit:
-                body = await self._body(headers, receive)
+                # No route reads a body that comes with GET: waiting for it would keep others out.
+                body = await self._body(headers, receive) if scope["method"] == "POST" else b""
                 size = len(body)
                 self._buffered += size
                 try:
