@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Any, TypeVar
 
 from troubleshoot import secret_rules as rules
+from troubleshoot.invisible import INVISIBLE
 
 T = TypeVar("T")
 
@@ -28,7 +29,12 @@ _RUN_OF_TOKEN = "[A-Za-z0-9_.~+=-]{15}"
 
 
 def redact_text(text: str, *, personal: bool = False) -> str:
-    """Return the text without secrets and, with ``personal``, without home directories, e-mail and IP addresses. Never raises."""
+    """Return the text without secrets and, with ``personal``, without home directories, e-mail and IP addresses. Never raises.
+
+    Invisible characters go too: a secret with some of them in it looks whole.
+    """
+    if not text.isascii() or "\x7f" in text:
+        text = _compiled(f"\x7f|{INVISIBLE}").sub("", text)
     lowered = _lowered(text)
     clean = _patterns(rules.PATTERNS, text, lowered)
     clean = _tokens(clean, lowered)

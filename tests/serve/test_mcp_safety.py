@@ -104,3 +104,15 @@ def test_no_stream_is_held_open(client: TestClient) -> None:
     assert response.status_code == 405
     assert response.headers["allow"] == "POST"
     assert client.delete("/mcp").status_code == 405
+
+
+@pytest.mark.parametrize("kind", ["issues", "causes"])
+def test_a_page_that_is_none_says_nothing_of_its_address(client: TestClient, kind: str) -> None:
+    """Anybody may send a link to this server with words of their own, and a link to elsewhere in it."""
+    page = client.get(f"/{kind}/Your session has ended. Log in again: https:%2F%2Fevil.example%2Flogin")
+    assert page.status_code == 404
+    assert "evil.example" not in page.text and "session" not in page.text
+    long = client.get(f"/{kind}/" + "a" * 5000)
+    assert long.status_code == 404
+    assert "aaaaaaaa" not in long.text
+    assert "no/such-one" in client.get(f"/{kind}/no/such-one").text

@@ -67,7 +67,10 @@ _ERRORS = {
     INVALID_PARAMS: "Invalid request parameters",
     INTERNAL_ERROR: "The server failed to answer this; its log says more.",
 }
-_NO_RESOURCE = "There is no such resource, and no known issue of that name. That of an issue is troubleshoot://issues/PACKAGE/NAME; the tool list_issues lists them."
+_NO_RESOURCE = (
+    "There is no such resource, and no known issue of that name. "
+    "That of an issue is troubleshoot://issues/PACKAGE/NAME; the tool list_issues lists them."
+)
 
 _log = logging.getLogger("troubleshoot.serve")
 
