@@ -352,6 +352,14 @@ def test_the_facts_line_holds_no_secret_and_no_person(engine: Engine, named: str
     assert write_line(Note("en", {"model": "org/name-7b"}, speaker="alice")) == "`facts: for=alice; model=org/name-7b`"
 
 
+def test_the_facts_line_leaves_room_for_the_answer() -> None:
+    """However much is known, an answer fits into its limit."""
+    known = "; ".join(f"p{number}{'x' * 55}={'1.' * 15}0" for number in range(8))
+    engine = Engine(Settings(max_chars=400))
+    line = Message("assistant", f"`facts: issue=torch/linear-dtype; {known}`")
+    assert len(answer([line, Message("user", "fix")], engine, lambda issue: None)) <= 400
+
+
 def test_the_name_of_a_library_is_code(chat: Chat) -> None:
     """Nothing of a path is markup in the bot's own words."""
     path = "/a/site-packages/x` <img src=x onerror=1> @everyone [C](javascript:1) `/y.py"

@@ -135,6 +135,9 @@ class BoundedProtocol(HttpToolsProtocol):
         elif self.cycle.response_complete and not self._in_head:
             self._wait(REST_SECONDS if self._in_message else self.timeout_keep_alive, idle=True)
 
+    def _unsupported_upgrade_warning(self) -> None:
+        """Say nothing: what a client asks for is no trouble of the server's."""
+
     def _wait(self, seconds: float, *, idle: bool = False) -> None:
         self._stop_waiting()
         self._idle = idle
