@@ -12,11 +12,13 @@ from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
 
 from troubleshoot.serve.errors import error_body
+from troubleshoot.serve.guard import replayed
 from troubleshoot.serve.hosts import same_origin
 from troubleshoot.serve.mcp_server import mcp_server
 from troubleshoot.serve.working import Work
 
 _NO_MESSAGE = "Invalid request: send one JSON-RPC 2.0 request."
+_NO_OBJECT = json.dumps({"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": _NO_MESSAGE}})
 #: Seconds that requests in work get when the server ends; it has waited for them before.
 _CLOSING = 1.0
 
@@ -39,7 +41,7 @@ class McpEndpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request. A web page of another site is refused, whatever name its address was given."""
         scope["route"] = self.route
-        request = Request(scope)
+        request = Request(scope, receive)
         origin = request.headers.get("origin")
         if origin is not None and not same_origin(origin, request.headers.get("host", "")):
             refused = Response(error_body(403, "Web pages of other sites may not use this."), 403, media_type="application/json")
@@ -50,8 +52,14 @@ class McpEndpoint:
             refused = Response(error_body(405, "Send requests with POST."), 405, {"allow": "POST"}, "application/json")
             await refused(scope, receive, send)
             return
+        body = await request.body()
+        if not body.lstrip().startswith(b"{"):
+            # The SDK would compare each member of a list with every kind of message.
+            refused = Response(_NO_OBJECT, 400, media_type="application/json")
+            await refused(scope, receive, send)
+            return
         manager = await self._started()
-        await manager.handle_request(scope, receive, _quoting_nothing(send))
+        await manager.handle_request(scope, replayed(body, receive), _quoting_nothing(send))
 
     async def _started(self) -> StreamableHTTPSessionManager:
         if self._manager is None or self._task is None or self._task.done() or self._task.get_loop() is not asyncio.get_running_loop():
