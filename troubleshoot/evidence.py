@@ -14,6 +14,7 @@ import msgspec
 from troubleshoot.environment.model import Accelerator, Environment, Package
 from troubleshoot.environment.names import distribution_of
 from troubleshoot.lazy import lazy_attribute
+from troubleshoot.names import is_distribution, is_folder
 from troubleshoot.patterns import searched
 from troubleshoot.report.model import Failure, Frame, Report
 from troubleshoot.report.places import locate
@@ -108,17 +109,22 @@ class FailureFacts:
     def called_by(self) -> str | None:
         """The import name of the library that holds the deepest frame above torch; None where that is the user's own code or unknown.
 
-        A server or a launcher there means that the frames below it were cut: it calls functions, and never saw a tensor.
+        It has the form of a distribution's name: commands and titles are made of it. A server or a launcher there means that the frames
+        below it were cut: it calls functions, and never saw a tensor.
         """
         path = self.caller or ""
         owner, _ = locate(path)
-        return None if owner == "user" or owner in _CALLERS or "-packages/" not in path else owner
+        return None if owner == "user" or owner in _CALLERS or "-packages/" not in path or not is_distribution(owner) else owner
 
     @lazy_attribute
     def plugin(self) -> str | None:
-        """The folder of the plug-in that holds the deepest frame above torch, such as custom_nodes/ComfyUI-GGUF; None elsewhere."""
+        """The folder of the plug-in that holds the deepest frame above torch, such as custom_nodes/ComfyUI-GGUF; None elsewhere.
+
+        Commands and titles are made of it: a folder whose name a shell could read as anything else is none.
+        """
         parts = (self.caller or "").split("/")
-        return next((f"{part}/{parts[at + 1]}" for at, part in enumerate(parts[:-2]) if part in _PLUGIN_FOLDERS), None)
+        at = next((at for at, part in enumerate(parts[:-2]) if part in _PLUGIN_FOLDERS), None)
+        return f"{parts[at]}/{parts[at + 1]}" if at is not None and is_folder(parts[at + 1]) else None
 
     @lazy_attribute
     def facts(self) -> dict[str, tuple[Fact, ...]]:

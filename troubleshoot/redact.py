@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Any, TypeVar
 
 from troubleshoot import secret_rules as rules
+from troubleshoot.invisible import INVISIBLE
 
 T = TypeVar("T")
 
@@ -28,7 +29,22 @@ _RUN_OF_TOKEN = "[A-Za-z0-9_.~+=-]{15}"
 
 
 def redact_text(text: str, *, personal: bool = False) -> str:
-    """Return the text without secrets and, with ``personal``, without home directories, e-mail and IP addresses. Never raises."""
+    """Return the text without secrets and, with ``personal``, without home directories, e-mail and IP addresses. Never raises.
+
+    Where invisible characters tear a secret apart that looks whole, all of them go.
+    """
+    clean = _redacted(text, personal)
+    if text.isascii() and "\x7f" not in text:
+        return clean
+    invisible = _compiled(f"\x7f|{INVISIBLE}")
+    whole = invisible.sub("", text)
+    if whole == text:
+        return clean
+    masked = _redacted(whole, personal)
+    return clean if invisible.sub("", clean) == masked else masked
+
+
+def _redacted(text: str, personal: bool) -> str:
     lowered = _lowered(text)
     clean = _patterns(rules.PATTERNS, text, lowered)
     clean = _tokens(clean, lowered)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from troubleshoot.redact import redact_text
 from troubleshoot.render.layout import clip, columns, pad, paint, shorter_path, visible, wrap
 
 TEXT = st.text(st.one_of(st.sampled_from(" 中文，。（）abc`\n\t"), st.characters(codec="utf-8")), max_size=200)
@@ -45,6 +47,28 @@ def test_nothing_visible_steers_a_terminal(text: str) -> None:
     for char in visible(text).replace("\n", ""):
         assert unicodedata.category(char) != "Cc"
         assert unicodedata.bidirectional(char) not in ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
+
+
+HIDDEN = "\u00ad\u034f\u115f\u17b4\u180e\u200b\u2060\u2065\u206f\u3164\uffa0\ufffb\U0001d173\U000e0041\U000e0100"
+
+
+@pytest.mark.parametrize("char", [*HIDDEN, "\u200c", "\u200d", "\ufe0f", "\u2028", "\u202e"])
+def test_nothing_hidden_stays_hidden(char: str) -> None:
+    """A text that only programs see is shown as escapes, and tears no secret apart."""
+    assert visible(f"a{char}b") == f"a{ascii(char)[1:-1]}b"
+    if char != "\u2028":
+        secret = "hf_" + "a1B2" * 8
+        torn = "".join(letter + char for letter in secret)
+        assert redact_text(f"token {torn}.") == redact_text(f"token {secret}.")
+    smuggled = "👍" + "\ufe0f\ufe01" * 8 + "\u200d\u200c" * 8
+    assert len(re.findall(r"[\u200c\u200d\ufe00-\ufe0f]", visible(smuggled))) <= 2
+
+
+def test_scripts_and_emoji_keep_their_joiners() -> None:
+    """They are read otherwise without them."""
+    for text in ("👩\u200d💻", "❤\ufe0f\u200d🔥", "می\u200cخواهم", "é"):
+        assert visible(text) == text
+        assert redact_text(text) == text
 
 
 def test_visible_text_stays() -> None:

@@ -12,7 +12,7 @@ from founding import ALL, BLIP2, MINICPM, OPEN_CLIP, QWEN2_VL, T5_APEX, Founding
 
 from troubleshoot.serve.chat.answering import answer
 from troubleshoot.serve.chat.conversation import Message
-from troubleshoot.serve.chat.facts_line import read_line
+from troubleshoot.serve.chat.facts_line import Note, read_line, write_line
 from troubleshoot.serve.engine import Engine
 from troubleshoot.serve.settings import Settings
 
@@ -335,6 +335,39 @@ def test_pasted_instructions_are_text(chat: Chat, inject: Callable[[Chat], str])
     reply = inject(chat)
     outside = re.sub(r"`[^`\n]*`", "", re.sub(r"(`{3,})\w*\n.*?\n\1", "", reply, flags=re.DOTALL))
     for text in ("system prompt", "Owned", "javascript:", "<script>", "@everyone", "passwd", "rm -rf"):
+        assert text not in outside
+
+
+@pytest.mark.parametrize(
+    "named", ["my/hf_abcdefghijklmnopqrstuvwxyzABCDEFGH", "C:/Users/alice/llama", "/home/alice/llama", "alice/hf_" + "a1B2" * 8]
+)
+def test_the_facts_line_holds_no_secret_and_no_person(engine: Engine, named: str) -> None:
+    """What would be masked elsewhere is left out: masked, it could not be read back."""
+    chat = Chat(engine, [], speaker="hf_" + "a1B2" * 8)
+    chat.say(BLIP2.report())
+    reply = chat.say(f"model: {named}, torch 2.3.0")
+    assert "hf_a" not in reply and "alice" not in reply
+    note = Note("en", {"model": named.removeprefix("C:/").removeprefix("/"), "package.torch": "2.3.0.1"}, speaker="hf_" + "a1B2" * 8)
+    assert write_line(note) == "`facts: torch=2.3.0.1`"
+    assert write_line(Note("en", {"model": "org/name-7b"}, speaker="alice")) == "`facts: for=alice; model=org/name-7b`"
+
+
+def test_the_facts_line_leaves_room_for_the_answer() -> None:
+    """However much is known, an answer fits into its limit."""
+    known = "; ".join(f"p{number}{'x' * 55}={'1.' * 15}0" for number in range(8))
+    engine = Engine(Settings(max_chars=400))
+    line = Message("assistant", f"`facts: issue=torch/linear-dtype; {known}`")
+    assert len(answer([line, Message("user", "fix")], engine, lambda issue: None)) <= 400
+
+
+def test_the_name_of_a_library_is_code(chat: Chat) -> None:
+    """Nothing of a path is markup in the bot's own words."""
+    path = "/a/site-packages/x` <img src=x onerror=1> @everyone [C](javascript:1) `/y.py"
+    reply = chat.say(
+        f'Traceback (most recent call last):\n  File "{path}", line 1, in f\n    x\nZorbError: weird autocast float16 thing\n'
+    )
+    outside = re.sub(r"`[^`\n]*`", "", re.sub(r"(`{3,})\w*\n.*?\n\1", "", reply, flags=re.DOTALL))
+    for text in ("<img", "@everyone", "javascript:"):
         assert text not in outside
 
 

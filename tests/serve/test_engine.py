@@ -61,6 +61,18 @@ def test_usable_facts_are_few_and_short() -> None:
     assert len(usable({f"package.p{number}": "1" for number in range(1000)})[0]) == 64
 
 
+@pytest.mark.parametrize("value", ["linux", "²", "nan", "-1", "1e999", "."])
+def test_a_size_that_is_no_number_is_told(engine: Engine, value: str) -> None:
+    """It is left out, and the report is diagnosed."""
+    from troubleshoot import diagnose
+
+    text = "Qwen2.5-7B on a T4\nRuntimeError: expected scalar type Float but found Half\n"
+    found, errors = engine.diagnose(text, answers={"gpu.memory": value})
+    assert found.diagnoses
+    assert "no number" in errors[0]
+    assert diagnose(text, environment="report", answers={"gpu.memory": value}).diagnoses
+
+
 def test_a_wrong_assumption_is_told_at_the_start() -> None:
     """An operator's mistake is not found by the first user."""
     with pytest.raises(InputError, match="no GPU is known"):

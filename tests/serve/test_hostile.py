@@ -477,3 +477,22 @@ def test_logs_are_json_and_hold_nothing_of_a_report(serve: Callable[..., Running
     routes = [line["route"] for line in lines if line["message"] == "request"]
     assert "/v1/diagnose" in routes and "/v1/issues" in routes
     assert token not in server.log.read_text() and "alice" not in server.log.read_text()
+
+
+def test_bodies_that_no_route_reads_are_not_waited_for(server: Running) -> None:
+    """A body that comes with GET, or with a request that is refused, keeps nobody waiting, and its connection ends."""
+    opened = []
+    for head in (b"GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\n", b"POST /v1/diagnose HTTP/1.1\r\nhost: evil.example\r\n"):
+        one = socket.create_connection(("127.0.0.1", server.port), timeout=30)
+        opened.append(one)
+        began = time.monotonic()
+        one.sendall(head + b"content-length: 1000000\r\n\r\nx")
+        assert one.recv(65536).startswith((b"HTTP/1.1 200", b"HTTP/1.1 421"))
+        assert time.monotonic() - began < 2
+    began = time.monotonic()
+    for one in opened:
+        with contextlib.suppress(OSError):
+            while time.monotonic() - began < 20 and one.recv(65536):
+                one.sendall(b"x")
+        one.close()
+    assert time.monotonic() - began < 8

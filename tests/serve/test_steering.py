@@ -58,8 +58,8 @@ def test_escapes_are_shown(client: TestClient) -> None:
 
 @pytest.mark.parametrize("path", ["/issues/{}", "/causes/{}"])
 def test_pages(client: TestClient, path: str) -> None:
-    """A page that quotes the address that was asked for; a hole of the frame in it is not filled."""
+    """A page for a name that is none does not quote it; a hole of the frame in it is not filled."""
     response = client.get(path.format("%E2%80%AE%C2%9B{{article}}{{root}}"))
     assert response.status_code == 404
-    assert not steering(response.text) and "\\u202e" in response.text
+    assert not steering(response.text) and "\\u202e" not in response.text
     assert response.text.count("<article>") == 1

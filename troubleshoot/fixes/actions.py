@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from troubleshoot.names import is_distribution, is_requirement
+
 #: action -> (required companions, optional companions)
 ACTIONS: dict[str, tuple[frozenset[str], frozenset[str]]] = {
     "upgrade": (frozenset(), frozenset({"to"})),
@@ -29,6 +31,18 @@ PATCHES: dict[str, frozenset[str]] = {
     "set_attention": frozenset({"implementation"}),
     "repair_probabilities": frozenset(),
 }
+
+#: What general fixes write where the library's name belongs. No shell runs it: it is replaced, or shown as LIBRARY.
+PLACEHOLDER = "{library}"
+
+#: install action -> the command's beginning, by installer
+_VERBS = {
+    "upgrade": {"pip": "pip install --upgrade", "uv": "uv pip install --upgrade", "conda": "conda update"},
+    "install": {"pip": "pip install", "uv": "uv pip install", "conda": "conda install"},
+    "uninstall": {"pip": "pip uninstall", "uv": "uv pip uninstall", "conda": "conda remove"},
+}
+# A downgrade names its release.
+_VERBS["downgrade"] = _VERBS["install"]
 
 _DTYPES = {"requested": "dtype", "model": "model.dtype"}
 
@@ -66,23 +80,24 @@ def kind_of(action: Mapping[str, Any]) -> str:
 
 
 def command(action: Mapping[str, Any], installer: str = "pip") -> str | None:
-    """Return the shell command of an install action for the installer in use (pip, uv or conda), or None for other actions."""
+    """Return the shell command of an install action for the installer in use (pip, uv or conda), or None for other actions.
+
+    None too where the package or the version has not the form of one, wherever it comes from: a shell would read the rest of it.
+    """
     name = kind_of(action)
-    package = action.get(name, "")
-    version = action.get("to")
-    if name == "uninstall":
-        return {"uv": f"uv pip uninstall {package}", "conda": f"conda remove {package}"}.get(installer, f"pip uninstall {package}")
-    if name not in ("upgrade", "downgrade", "install"):
+    verbs = _VERBS.get(name)
+    if verbs is None:
         return None
-    if version is not None:
-        wanted = f"{package}=={version}"
-        quoted = f"'{wanted}'"
-        return {"uv": f"uv pip install {quoted}", "conda": f"conda install '{package}={version}'"}.get(installer, f"pip install {quoted}")
-    if name == "upgrade":
-        return {"uv": f"uv pip install --upgrade {package}", "conda": f"conda update {package}"}.get(
-            installer, f"pip install --upgrade {package}"
-        )
-    return {"uv": f"uv pip install {package}", "conda": f"conda install {package}"}.get(installer, f"pip install {package}")
+    package, version = str(action[name]), action.get("to")
+    wanted = package if version is None else f"{package}=={version}"
+    if not is_requirement(wanted.replace(PLACEHOLDER, "library")):
+        return None
+    # A release that is named is installed.
+    verb = verbs if version is None else _VERBS["install"]
+    if wanted != PLACEHOLDER and not is_distribution(wanted):
+        # A shell redirects at "<" and expands "[".
+        wanted = f"'{wanted.replace('==', '=') if installer == 'conda' else wanted}'"
+    return f"{verb.get(installer, verb['pip'])} {wanted}"
 
 
 def code(action: Mapping[str, Any]) -> str | None:

@@ -11,11 +11,9 @@ from __future__ import annotations
 import msgspec
 
 from troubleshoot.evidence import FailureFacts
+from troubleshoot.fixes.actions import PLACEHOLDER
 from troubleshoot.knowledge.schema import Fix
 from troubleshoot.matching.conditions import Context
-
-#: What general fixes write where the library's name belongs.
-PLACEHOLDER = "{library}"
 
 #: Distributions whose import name is not their name on the package index.
 _DISTRIBUTIONS = {"open_clip": "open_clip_torch"}

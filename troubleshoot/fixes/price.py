@@ -85,15 +85,18 @@ def parameter_count(model: str) -> tuple[float, bool] | None:
     return (float(match[1]) * 1e9, True) if match else None
 
 
+def _number(text: str) -> float | None:
+    """Return the number that an answer states; None where it is none, as an answer may be anything."""
+    return float(text) if text.isascii() and text.replace(".", "", 1).isdigit() else None
+
+
 def weight_fit(kind: str, context: Context) -> Fit:
     """Tell whether the named model's weights fit into the GPU's memory in the dtype that a kind of fix asks for."""
     dtype = _DTYPE.get(kind)
     if dtype is None:
         return FITS
-    memory = context.facts.get("gpu.memory")
-    found = price(
-        (fact.value for fact in context.facts.get("model")), bytes_per_parameter(dtype), float(memory[0].value) if memory else None
-    )
+    memory = next((_number(fact.value) for fact in context.facts.get("gpu.memory")), None)
+    found = price((fact.value for fact in context.facts.get("model")), bytes_per_parameter(dtype), memory)
     if found is None:
         return FITS
     needs = f"{found.needs} in {dtype}"

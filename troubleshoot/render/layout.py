@@ -6,11 +6,12 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
+from troubleshoot.invisible import INVISIBLE
+
 _STYLES = {"good": "32", "warn": "33", "bad": "31", "dim": "2", "bold": "1", "code": "36", "key": "1;34"}
 
-#: Characters that a terminal obeys instead of showing: C0 and C1 controls, and those that reorder text or are invisible
-#: (https://www.unicode.org/reports/tr9/#Directional_Formatting_Characters).
-_CONTROL = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]"
+#: Characters that a terminal obeys instead of showing: C0 and C1 controls, and those that reorder text or are invisible.
+_CONTROL = f"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]|{INVISIBLE}"
 
 _FRAME = r"(\s*File [\"'])([^\"']+)([\"'].*)"
 
@@ -28,8 +29,11 @@ def paint(text: str, style: str, color: bool) -> str:
 
 
 def visible(text: str) -> str:
-    """Return the text with control and reordering characters written as escapes, tabs as blanks: no report may steer the terminal."""
-    if text.isprintable():
+    """Return the text with control, reordering and invisible characters written as escapes, tabs as blanks.
+
+    No report may steer a terminal, or tell a language model what no person sees.
+    """
+    if text.isascii() and text.isprintable():
         return text
     return re.sub(_CONTROL, lambda match: ascii(match[0])[1:-1], text.expandtabs(4))
 

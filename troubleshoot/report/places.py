@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from troubleshoot.names import is_folder
 from troubleshoot.patterns import anchored
 from troubleshoot.report.model import Frame, Place
 
@@ -52,7 +53,9 @@ def locate(path: str) -> tuple[str, str]:
     match = _PACKAGES.match(path)
     if match:
         short = match[1]
-        return short.partition("/")[0].removesuffix(".py"), short
+        owner = short.partition("/")[0].removesuffix(".py")
+        # The owner's name gets into commands and titles. What cannot be a package's is a folder of whoever wrote the report.
+        return (owner, short) if is_folder(owner) else ("user", path)
     if _GENERATED.match(path):
         return "python", path
     match = _REMOTE.match(path)

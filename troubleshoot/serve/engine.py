@@ -194,6 +194,8 @@ def _problem(name: str, value: str) -> str | None:
 
         close = difflib.get_close_matches(name, sorted(VOCABULARY), n=2)
         return f"no fact is called {name!r}." + (f" Did you mean: {', '.join(close)}?" if close else " For example: package.apex")
+    if name in ("gpu.memory", "gpu.count") and not (value.isascii() and value.replace(".", "", 1).isdigit()):
+        return f"{value!r} is no number: give one such as 16 for {name}"
     if name.startswith("dtype."):
         from troubleshoot.dtypes import parse_dtype
 

@@ -76,11 +76,12 @@ class Guard:
             headers = dict(scope["headers"])
             self._admit(scope, headers)
             with anyio.move_on_after(self._settings.timeout) as limit:
-                body = await self._body(headers, receive)
+                # No route reads a body that comes with GET: waiting for it would keep others out.
+                body = await self._body(headers, receive) if scope["method"] == "POST" else b""
                 size = len(body)
                 self._buffered += size
                 try:
-                    await self._app(scope, _replayed(body, receive), sent)
+                    await self._app(scope, replayed(body, receive), sent)
                 finally:
                     self._buffered -= size
             if limit.cancelled_caught:
@@ -202,7 +203,7 @@ def _has_body(headers: dict[bytes, bytes]) -> bool:
     return b"transfer-encoding" in headers or headers.get(b"content-length", b"0") != b"0"
 
 
-def _replayed(body: bytes, receive: Receive) -> Receive:
+def replayed(body: bytes, receive: Receive) -> Receive:
     """Return what hands the body on, and then whatever comes after it."""
     given = False
 

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import json
 
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from troubleshoot.serve.errors import error_body
+from troubleshoot.serve.guard import replayed
 from troubleshoot.serve.hosts import same_origin
 from troubleshoot.serve.mcp_server import mcp_server
 from troubleshoot.serve.working import Work
 
+_NO_MESSAGE = "Invalid request: send one JSON-RPC 2.0 request."
+_NO_OBJECT = json.dumps({"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": _NO_MESSAGE}})
 #: Seconds that requests in work get when the server ends; it has waited for them before.
 _CLOSING = 1.0
 
@@ -37,14 +41,25 @@ class McpEndpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request. A web page of another site is refused, whatever name its address was given."""
         scope["route"] = self.route
-        request = Request(scope)
+        request = Request(scope, receive)
         origin = request.headers.get("origin")
         if origin is not None and not same_origin(origin, request.headers.get("host", "")):
             refused = Response(error_body(403, "Web pages of other sites may not use this."), 403, media_type="application/json")
             await refused(scope, receive, send)
             return
+        if request.method != "POST":
+            # Without sessions nothing could ever come on the stream that GET asks for.
+            refused = Response(error_body(405, "Send requests with POST."), 405, {"allow": "POST"}, "application/json")
+            await refused(scope, receive, send)
+            return
+        body = await request.body()
+        if not body.lstrip().startswith(b"{"):
+            # The SDK would compare each member of a list with every kind of message.
+            refused = Response(_NO_OBJECT, 400, media_type="application/json")
+            await refused(scope, receive, send)
+            return
         manager = await self._started()
-        await manager.handle_request(scope, receive, send)
+        await manager.handle_request(scope, replayed(body, receive), _quoting_nothing(send))
 
     async def _started(self) -> StreamableHTTPSessionManager:
         if self._manager is None or self._task is None or self._task.done() or self._task.get_loop() is not asyncio.get_running_loop():
@@ -67,3 +82,31 @@ class McpEndpoint:
         if self._stop is not None and self._task is not None:
             self._stop.set()
             await asyncio.wait({self._task}, timeout=_CLOSING)
+
+
+def _quoting_nothing(send: Send) -> Send:
+    """Return what sends answers on, and words of our own where the SDK would quote what is no JSON-RPC, with whatever secrets are in it."""
+    start: Message | None = None
+    parts: list[bytes] = []
+
+    async def sent(message: Message) -> None:
+        nonlocal start
+        if message["type"] == "http.response.start" and message["status"] == 400:
+            start = message
+            return
+        if start is None:
+            await send(message)
+            return
+        parts.append(message.get("body", b""))
+        if message.get("more_body", False):
+            return
+        body = b"".join(parts)
+        if b"input_value=" in body:
+            answer = json.loads(body)
+            answer["error"] = {"code": answer["error"]["code"], "message": _NO_MESSAGE}
+            body = json.dumps(answer).encode()
+        headers = [(name, value) for name, value in start["headers"] if name.lower() != b"content-length"]
+        await send({**start, "headers": [*headers, (b"content-length", str(len(body)).encode())]})
+        await send({"type": "http.response.body", "body": body})
+
+    return sent

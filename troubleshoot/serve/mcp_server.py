@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import logging
 import re
 import sys
-from collections.abc import Awaitable, Iterator
+from collections.abc import Awaitable, Iterator, Mapping
 from typing import Annotated, Any, Literal, TypeVar
 
 import anyio
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
-from mcp.types import CallToolResult, TextContent, ToolAnnotations
-from pydantic import Field
+from mcp.shared.exceptions import MCPError
+from mcp.types import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, CallToolResult, TextContent, ToolAnnotations
+from pydantic import Field, ValidationError
 
 from troubleshoot.redact import redact_text
 from troubleshoot.serve import tasks
 from troubleshoot.serve.errors import RequestError
+from troubleshoot.serve.logs import trouble
 from troubleshoot.serve.working import Work
 from troubleshoot.version import __version__
 
@@ -56,6 +59,20 @@ _READ = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hi
 _RUN = ToolAnnotations(read_only_hint=False, idempotent_hint=True, open_world_hint=False, destructive_hint=False)
 _TARGET = re.compile(r"[A-Za-z_][\w.]{0,200}:[A-Za-z_]\w{0,100}")
 _RUN_SECONDS = 1800.0
+#: Members that an object among the arguments may have, and characters where it is given as a text.
+_MOST_MEMBERS, _MOST_CHARS = 200, 50_000
+#: What is told of errors: the SDK's own words quote the request, with whatever secrets are in it.
+_ERRORS = {
+    METHOD_NOT_FOUND: "Method not found",
+    INVALID_PARAMS: "Invalid request parameters",
+    INTERNAL_ERROR: "The server failed to answer this; its log says more.",
+}
+_NO_RESOURCE = (
+    "There is no such resource, and no known issue of that name. "
+    "That of an issue is troubleshoot://issues/PACKAGE/NAME; the tool list_issues lists them."
+)
+
+_log = logging.getLogger("troubleshoot.serve")
 
 Language = Annotated[Literal["en", "zh"], Field(description="The language of the answer: the user's.")]
 
@@ -63,14 +80,84 @@ Language = Annotated[Literal["en", "zh"], Field(description="The language of the
 def mcp_server(work: Work, *, allow_run: bool = False) -> MCPServer[Any]:
     """Return the server with its tools and resources; with ``allow_run`` also those that run things on this machine."""
     with _logging_untouched():
-        server: MCPServer[Any] = MCPServer(
+        server = _Server(
             "troubleshoot", title="troubleshoot", version=__version__, instructions=_INSTRUCTIONS, log_level="WARNING"
         )
+    server._lowlevel_server.middleware.append(_quote_nothing)
     _add_tools(server, work)
     _add_resources(server, work)
     if allow_run:
         _add_running_tools(server, work)
     return server
+
+
+class _Server(MCPServer[Any]):
+    """Checks arguments itself, and stops at the first that is wrong: the SDK tells of each one, and quotes it."""
+
+    async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
+        """Call a tool. Raises ToolError for arguments that it does not take; the message holds nothing of them."""
+        schemas = {tool.name: tool.input_schema for tool in await self.list_tools()}
+        if name not in schemas:
+            raise ToolError(f"There is no such tool. The tools are: {', '.join(schemas)}.")
+        return await super().call_tool(name, _checked(schemas[name], arguments), context)
+
+
+def _checked(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments that a tool knows; null counts as not given. Raises ToolError for the first that it does not take."""
+    known: Mapping[str, Mapping[str, Any]] = schema["properties"]
+    found: dict[str, Any] = {}
+    for name, shape in known.items():
+        value = arguments.get(name)
+        if value is None:
+            if name in schema.get("required", ()):
+                raise ToolError(f"The argument {name} is needed: {shape.get('description', 'give a text.')}")
+            continue
+        shapes = shape.get("anyOf", [shape])
+        found[name] = _members(name, value) if any(one.get("type") == "object" for one in shapes) else _text(name, value, shape)
+    return found
+
+
+def _text(name: str, value: Any, shape: Mapping[str, Any]) -> str:
+    if not isinstance(value, str):
+        raise ToolError(f"The argument {name} must be a text.")
+    if len(value) > shape.get("maxLength", len(value)):
+        raise ToolError(f"The argument {name} may have {shape['maxLength']} characters.")
+    if value not in shape.get("enum", (value,)):
+        raise ToolError(f"The argument {name} must be one of: {', '.join(shape['enum'])}.")
+    return value
+
+
+def _members(name: str, value: Any) -> dict[str, str]:
+    """Return an object with texts; some clients give it as JSON in a text."""
+    if isinstance(value, str) and len(value) <= _MOST_CHARS:
+        with contextlib.suppress(ValueError, RecursionError):
+            value = json.loads(value)
+    if not isinstance(value, dict):
+        raise ToolError(f"The argument {name} must be an object with texts.")
+    if len(value) > _MOST_MEMBERS:
+        raise ToolError(f"The argument {name} may have {_MOST_MEMBERS} members.")
+    if not all(isinstance(one, str) for one in value.values()):
+        raise ToolError(f"Every member of the argument {name} must be a text.")
+    return value
+
+
+async def _quote_nothing(ctx: Any, call_next: Any) -> Any:
+    """Let the errors of a request tell what was wrong in words of our own."""
+    if ctx.method == "prompts/get":
+        raise MCPError(code=INVALID_PARAMS, message="This server has no prompts.")
+    try:
+        return await call_next(ctx)
+    except MCPError as error:
+        code = error.error.code
+        if code not in _ERRORS:
+            raise
+        told = _NO_RESOURCE if ctx.method == "resources/read" and code == INVALID_PARAMS else _ERRORS[code]
+        raise MCPError(code=code, message=told) from None
+    except ValidationError:
+        raise MCPError(code=INVALID_PARAMS, message=_ERRORS[INVALID_PARAMS]) from None
+    except Exception as error:
+        _log.error("request failed", extra={"fields": trouble(error)})
+        raise MCPError(code=INTERNAL_ERROR, message=_ERRORS[INTERNAL_ERROR]) from None
 
 
 @contextlib.contextmanager
@@ -90,18 +177,19 @@ def _add_tools(server: MCPServer[Any], work: Work) -> None:
     @server.tool(description=_DIAGNOSE, annotations=_READ, structured_output=False)
     async def diagnose(
         report: Annotated[str, Field(description="The pasted text, unchanged: traceback, log, description.", max_length=1_000_000)],
+        # No "str | None": the SDK would take a text that is JSON, such as that of `pip list --format json`, for a list.
         environment: Annotated[
-            str | None, Field(description="Output of pip list, collect_env, nvidia-smi or the like, if there is any beside the report.")
-        ] = None,
+            str, Field(description="Output of pip list, collect_env, nvidia-smi or the like, if there is any beside the report.")
+        ] = "",
         answers: Annotated[
             dict[str, str] | None,
             Field(description='Answers to questions of an earlier call, by their `about`: {"package.apex": "absent"}.'),
         ] = None,
-        gpu: Annotated[str | None, Field(description='The GPU, if known: "T4", "A100-80GB", "sm_86", or "none".')] = None,
+        gpu: Annotated[str, Field(description='The GPU, if known: "T4", "A100-80GB", "sm_86", or "none".')] = "",
         have: Annotated[dict[str, str] | None, Field(description='Package versions, if known: {"torch": "2.3.0"}.')] = None,
         language: Language = "en",
     ) -> CallToolResult:
-        text, data, verdict = await _done(work.do(tasks.tool_diagnose, report, environment, answers, gpu, have, language))
+        text, data, verdict = await _done(work.do(tasks.tool_diagnose, report, environment or None, answers, gpu or None, have, language))
         work.metrics.diagnosis(verdict)
         return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=data)
 
@@ -146,8 +234,7 @@ def _add_resources(server: MCPServer[Any], work: Work) -> None:
         try:
             return await work.do(tasks.tool_explain, f"{package}/{name}", "en")
         except RequestError as error:
-            told = f"no known issue is called {package}/{name}"[:300] if error.status == 404 else error.message
-            raise ResourceNotFoundError(told) from None
+            raise ResourceNotFoundError(error.message) from None
 
 
 def _add_running_tools(server: MCPServer[Any], work: Work) -> None:

@@ -5,6 +5,7 @@ A task may raise :class:`RequestError`; its message may quote the request, and i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -29,6 +30,8 @@ from troubleshoot.serve.hardware import device_table, support_of
 from troubleshoot.serve.links import linker
 from troubleshoot.serve.models import DiagnoseRequest, FeedbackRequest, invalid
 
+#: What ids of issues and causes look like.
+_NAME = re.compile(r"[a-z0-9_.-]{1,60}(?:/[a-z0-9_.-]{1,100})?")
 _ENCODER = msgspec.json.Encoder()
 #: A language model reads so many diagnoses.
 _MOST_DIAGNOSES = 3
@@ -225,7 +228,7 @@ def issue_page(engine: Engine, name: str, language: str, root: str) -> Page:
     try:
         entry = engine.public.entry(name)
     except UnknownIssueError as error:
-        return _missing(engine, f"{error.args[0].partition(' See:')[0]}", language, root)
+        return _missing(engine, "issue", name, language, root, error.suggestions)
     if entry.id != name:
         return 301, "", entry.id
     return 200, framed(entry_document(entry, language, _special(engine, entry)), engine, root), ""
@@ -235,7 +238,7 @@ def cause_page(engine: Engine, code: str, language: str, root: str) -> Page:
     """Return the page of a cause."""
     found = engine.public.causes.causes.get(code)
     if found is None:
-        return _missing(engine, f"no cause is called {code[:100]!r}", language, root)
+        return _missing(engine, "cause", code, language, root)
     listed = tuple(
         (one.id, one.zh.title if language == "zh" and one.zh else one.title)
         for one in engine.public_entries()
@@ -244,7 +247,12 @@ def cause_page(engine: Engine, code: str, language: str, root: str) -> Page:
     return 200, framed(cause_document(code, found, language, listed), engine, root), ""
 
 
-def _missing(engine: Engine, message: str, language: str, root: str) -> Page:
+def _missing(engine: Engine, kind: str, name: str, language: str, root: str, suggestions: tuple[str, ...] = ()) -> Page:
+    """Return the page for a name that is none. It is shown only where it might be one: anybody may send a link with a text of their own."""
+    known = "known issue" if kind == "issue" else kind
+    message = f"no {known} is called {name!r}" if _NAME.fullmatch(name) else f"no {known} has this name"
+    if suggestions:
+        message += f". Did you mean: {', '.join(suggestions)}?"
     return 404, framed(Document("", message, language=language), engine, root), ""
 
 

@@ -28,4 +28,4 @@ def answer(messages: Sequence[Message], engine: Engine, link: Callable[[str], st
     note = note_of(turn, speaker, replies.words.language, engine)
     # No report may steer what shows the answer, wherever it is quoted.
     blocks = [replace(block, text=visible(redact_text(block.text, personal=True))) for block in replies.blocks(turn)]
-    return fitted(blocks, write_line(note), engine.settings.max_chars, replies.say("long"))
+    return fitted(blocks, write_line(note, engine.settings.max_chars), engine.settings.max_chars, replies.say("long"))

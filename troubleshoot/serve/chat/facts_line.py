@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from troubleshoot.knowledge import KnowledgeBase
+from troubleshoot.redact import redact_text
 
 #: The line's beginning, by language; which one stands there tells the language of the conversation.
 LABELS = {"en": "facts:", "zh": "事实："}
@@ -51,29 +52,45 @@ class Note:
     speaker: str | None = None
 
 
-def write_line(note: Note) -> str:
-    """Return the line for a note, as inline code so that no chat program reformats it. What cannot be written safely is left out."""
-    parts: list[str] = []
-    if note.speaker and _SPEAKER.fullmatch(note.speaker):
-        parts.append(f"for={note.speaker}")
+def write_line(note: Note, limit: int = 0) -> str:
+    """Return the line for a note, as inline code so that no chat program reformats it. What cannot be written safely is left out.
+
+    So is what holds a secret or names a person: masked, it could not be read back. Where an answer may have ``limit`` characters
+    (0: any number), the line takes half of them at most.
+    """
+    speaker, answers, notes = [], [], []
+    if note.speaker and _SPEAKER.fullmatch(note.speaker) and _is_public(f"for={note.speaker}"):
+        speaker.append(f"for={note.speaker}")
     for name, value in note.answers.items():
         short = _SHORT.get(name) or _package_key(name) or ""
         pattern = _VERSION if name.startswith("package.") else _VALUE
-        if short and pattern.fullmatch(value):
-            parts.append(f"{short}={value}")
+        # A release of four parts is no address.
+        if short and pattern.fullmatch(value) and _is_public(f"{short}={value}", personal=not name.startswith("package.")):
+            answers.append(f"{short}={value}")
     for key, noted in (
         ("issue", note.issue), ("cause", note.cause), ("asked", note.asked), ("tried", ",".join(note.tried)), ("shown", note.shown),
         ("unknown", ",".join(note.unknown)), ("not", ",".join(note.rejected)),
     ):  # fmt: skip
         if noted:
-            parts.append(f"{key}={noted}")
+            notes.append(f"{key}={noted}")
     label = LABELS[note.language]
     blank = "" if note.language == "zh" else " "
-    kept: list[str] = []
-    for part in parts[:_MOST]:
-        if sum(len(one) + 2 for one in kept) + len(part) <= _LONGEST:
-            kept.append(part)
-    return f"`{label}{blank}{'; '.join(kept) or NOTHING[note.language]}`"
+    room = (min(_LONGEST, limit // 2) if limit else _LONGEST) - len(label) - 3
+    kept: set[str] = set()
+    # What the conversation is about matters more than the versions known.
+    for part in [*speaker, *notes, *answers][:_MOST]:
+        if len(part) + 2 <= room:
+            kept.add(part)
+            room -= len(part) + 2
+    parts = [part for part in (*speaker, *answers, *notes) if part in kept]
+    return f"`{label}{blank}{'; '.join(parts) or NOTHING[note.language]}`"
+
+
+def _is_public(part: str, *, personal: bool = True) -> bool:
+    value = part.partition("=")[2]
+    # A name such as Users/alice is what a pattern kept of a path.
+    told = f"{part} {value} /{value}"
+    return redact_text(told, personal=personal) == told
 
 
 def read_line(answer: str, base: KnowledgeBase) -> Note | None:

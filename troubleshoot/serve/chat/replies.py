@@ -216,7 +216,7 @@ class Replies:
             return [*blocks, *self._question(turn.question)]
         if reason == "no-entry":
             library = failure.place.library.partition("/")[0] if failure is not None and failure.place.library else "torch"
-            blocks.append(Block(self.say("search", package=f"`{library}`"), 6))
+            blocks.append(Block(self.say("search", package=_quoted(library)), 6))
         return [*blocks, *self._collect()]
 
     def _collect(self) -> list[Block]:
