@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("resource", reason="limits of processor time are POSIX's")
 
 from hostile.generators import GENERATORS, Generator, all_generators
-from hostile.measure import FACES, KB, MB, NEGLIGIBLE, WORST_RATIO, Growth, measure, selected
+from hostile.measure import FACES, KB, MB, NEGLIGIBLE, WORST_RATIO, Growth, measure
 
 #: How many of the generators the quick test tries, and how many of the knowledge base's patterns.
 _DRAWN, _DRAWN_ENTRIES = 50, 10
@@ -80,20 +80,6 @@ def test_a_text_that_hangs_is_ended_and_told() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("module", sorted({name.partition("/")[0] for name in GENERATORS}))
-def test_every_hostile_text_takes_linear_time(module: str) -> None:
-    chosen = selected([f"{module}/*"], False)
-    assert _faults(chosen, (4 * KB, 16 * KB, 64 * KB, 256 * KB, MB)) == []
-
-
-@pytest.mark.slow
-def test_texts_against_each_pattern_of_the_base_take_linear_time() -> None:
-    entries = {name: make for name, make in all_generators().items() if name not in GENERATORS}
-    assert _faults(entries, (16 * KB, 64 * KB)) == []
-    assert _faults(_drawn(entries, 200), (256 * KB, MB)) == []
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("face", ["text", "markdown", "html", "chat", "scan"])
-def test_other_faces_take_linear_time(face: str) -> None:
-    assert _faults(_drawn(GENERATORS, 250), (4 * KB, 16 * KB, 64 * KB, 256 * KB), face) == []
+def test_a_larger_sample_of_hostile_texts_takes_linear_time() -> None:
+    """All of them, up to a megabyte and for the other faces: ``python -m tests.hostile.measure``, which takes the better part of an hour."""
+    assert _faults(_drawn(GENERATORS, 150), (16 * KB, 64 * KB, 256 * KB)) == []
