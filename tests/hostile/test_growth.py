@@ -81,5 +81,5 @@ def test_a_text_that_hangs_is_ended_and_told() -> None:
 
 @pytest.mark.slow
 def test_a_larger_sample_of_hostile_texts_takes_linear_time() -> None:
-    """All of them, up to a megabyte and for the other faces: ``python -m tests.hostile.measure``, which takes the better part of an hour."""
+    """All of them, up to a megabyte and for other faces: ``python -m tests.hostile.measure``, the better part of an hour."""
     assert _faults(_drawn(GENERATORS, 150), (16 * KB, 64 * KB, 256 * KB)) == []
