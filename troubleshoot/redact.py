@@ -10,6 +10,7 @@ to (``"db_password": "..."``). The tables of all three are in :mod:`troubleshoot
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -60,6 +61,16 @@ def _redacted(text: str, personal: bool) -> str:
 def redacted_start(text: str, most: int, *, personal: bool = False) -> str:
     """Return the first ``most`` characters of a text after redaction: a secret that is cut in two first shows no more what it is."""
     return redact_text(text[: most + _MOST], personal=personal)[:most]
+
+
+def redact_lines(lines: Sequence[str], *, personal: bool = False) -> list[str]:
+    """Return neighbouring lines without secrets, those that go over the end of a line included; as many lines as were given."""
+    masked = redact_text("\n".join(lines), personal=personal).split("\n")
+    if len(masked) == len(lines):
+        return masked
+    # A key of several lines became one mask: what is not in the result as it was, was part of it.
+    kept = set(masked)
+    return [line if line in kept else MASK.format("secret") for line in lines]
 
 
 def redact_data(data: T, *, personal: bool = True) -> T:

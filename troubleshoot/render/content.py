@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from troubleshoot.addresses import entry_address
+from troubleshoot.redact import redact_lines
 from troubleshoot.render.document import Block, Code, Document, Point, Prose, Quote, Section, Step
 from troubleshoot.render.facts import accelerators_line, environment_line, half_precision
 from troubleshoot.render.words import Words
@@ -140,6 +141,10 @@ def _culprit(diagnosis: Diagnosis, words: Words) -> str:
     return words("culprit", what=what) + (f" {culprit.why}" if culprit.why else "")
 
 
+#: Lines above and below one that is shown that tell whether it is part of a secret.
+_AROUND = 3
+
+
 def quoted(
     diagnosis: Diagnosis, failure: Failure | None, evidence: tuple[EvidenceItem, ...] = ()
 ) -> tuple[tuple[int | None, str, bool], ...]:
@@ -166,9 +171,15 @@ def quoted(
     for item in evidence:
         if item.line is not None and item.state == "supports" and len(wanted) < _QUOTED and item.line in text:
             wanted.setdefault(item.line, False)
-    return tuple(
-        (number, text[number].rstrip(), wanted[number]) for number in sorted(wanted)[: _QUOTED + 2] if text.get(number, "").strip()
-    )
+    shown = [number for number in sorted(wanted)[: _QUOTED + 2] if text.get(number, "").strip()]
+    masked = _masked(text, shown)
+    return tuple((number, masked[number].rstrip(), wanted[number]) for number in shown)
+
+
+def _masked(text: dict[int, str], shown: list[int]) -> dict[int, str]:
+    """Return the lines that are shown without secrets; a key or a password may begin on the line above and end below."""
+    around = sorted({near for number in shown for near in range(number - _AROUND, number + _AROUND + 1) if near in text})
+    return dict(zip(around, redact_lines([text[number] for number in around]), strict=True))
 
 
 def shorten(text: str, limit: int = _EXPLANATION) -> str:
