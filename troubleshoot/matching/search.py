@@ -36,6 +36,8 @@ _MOST_READ = 200_000
 #: tried, is a list of messages. Occurrences of all of them.
 _MOST_TRIED = 300
 _MOST_IN_ALL = 1_000
+#: Parts of one line (states of a progress bar, a record with a traceback in it) that are looked at for a message in it.
+_MOST_UNFOLDED = 64
 #: Messages that are looked for in the whole text, and failures whose messages are held against general wordings: the first ones count.
 _MOST_LOOKED_FOR = 64
 _MOST_MESSAGES = 64
@@ -133,8 +135,8 @@ class SearchText:
         return rows
 
     def rows(self, lines: range) -> list[int]:
-        """Return the parts that show some lines of the report, in order."""
-        return sorted(row for number in lines for row in self._rows.get(number, ()))
+        """Return the parts that show some lines of the report, in order; of a line that was unfolded to many, the first ones."""
+        return sorted(row for number in lines for row in self._rows.get(number, ())[:_MOST_UNFOLDED])
 
     def stretches(self, lines: range) -> list[tuple[int, int]]:
         """Return from where to where the text of some lines goes: a message that lines show only wrapped stands at the end once more."""
