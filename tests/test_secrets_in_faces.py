@@ -92,6 +92,9 @@ def test_no_command_prints_or_writes_them(tmp_path: Path, monkeypatch: pytest.Mo
         (given / "reports" / f"{name}.txt").write_text(text, encoding="utf-8")
     log = given / "train.log"
     log.write_text("\n".join(REPORTS.values()), encoding="utf-8")
+    # Of an overlay a compiled copy is kept.
+    (given / "base").mkdir()
+    (given / "base" / "signs.yaml").write_text("{}\n", encoding="utf-8")
     monkeypatch.setenv("XDG_CACHE_HOME", str(made / "cache"))
     known, unknown = (str(given / "reports" / f"{name}.txt") for name in ("known", "unknown"))
     commands = [
@@ -105,6 +108,7 @@ def test_no_command_prints_or_writes_them(tmp_path: Path, monkeypatch: pytest.Mo
         ["kb", "gaps", str(given / "reports"), "--format", "json"],
         ["kb", "why", known, "torch/linear-dtype"],
         ["kb", "why", known, "torch/linear-dtype", "--format", "json"],
+        ["diagnose", known, "--kb", str(given / "base")],
         ["kb", "new", "torch/quux", "--from", unknown, "--kb", str(made / "base"), "--cause", "dtype-mismatch/input-vs-weight"],
     ]
     failed = []
@@ -118,7 +122,7 @@ def test_no_command_prints_or_writes_them(tmp_path: Path, monkeypatch: pytest.Mo
     assert failed == []
     assert (made / "shared.md").stat().st_size > 100
     assert (made / "state-jsonl.json").stat().st_size > 100
-    assert any((made / "cache").rglob("*.json")) or any((made / "cache").rglob("*"))
+    assert any((made / "cache").rglob("*"))
 
 
 def test_no_live_report_shows_them(tmp_path: Path) -> None:
@@ -178,6 +182,7 @@ def test_no_table_holds_them(tmp_path: Path) -> None:
 
 def test_no_server_answers_logs_or_keeps_them(tmp_path: Path) -> None:
     """REST, chat, MCP, refused requests, the log, the feedback file with reports."""
+    pytest.importorskip("fastapi")
     running = start(tmp_path, "--feedback", str(tmp_path / "feedback.db"), "--store-reports", "--request-log")
     answers: list[tuple[str, bytes, list[str]]] = []
 

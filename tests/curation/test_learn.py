@@ -135,7 +135,7 @@ def test_too_little_to_learn_from(tmp_path: Path, reports: dict[str, tuple[str, 
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("{", "cannot be read"),
+        ("{", "is no table of words"),
         ('{"format": 2}', "is 2, not 1"),
         ('{"causes": ["a", "b"], "words": {"lora": "OO"}}', "2 characters for 2 causes"),
         ('{"causes": ["a", "b"], "words": {"lora": "OO\u00e9"}}', "no weights"),
