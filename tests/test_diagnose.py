@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import troubleshoot
 from troubleshoot import Environment, InputError, diagnose
-from troubleshoot.environment.model import Package
+from troubleshoot.reading.environment.machine import Package
 
 TOP = {
     "schema",

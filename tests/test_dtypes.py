@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from troubleshoot import dtypes
-from troubleshoot.dtypes import BITS, bytes_per_parameter, device_index, parse_device, parse_dtype, parse_tensor_type
+from troubleshoot.basics import dtypes
+from troubleshoot.basics.dtypes import BITS, bytes_per_parameter, device_index, parse_device, parse_dtype, parse_tensor_type
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from troubleshoot.evidence import collect_facts, environment_of
-from troubleshoot.report import read_report
+from troubleshoot.engine.evidence import collect_facts, environment_of
+from troubleshoot.reading import read_report
 
 
 def gpus(text: str) -> list[str]:

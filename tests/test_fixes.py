@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from troubleshoot import diagnose
-from troubleshoot.fixes.actions import code, command, problems
-from troubleshoot.fixes.price import parameter_count
+from troubleshoot.engine.fixes.actions import code, command, problems
+from troubleshoot.engine.fixes.price import parameter_count
 
 MISMATCH = "RuntimeError: mat1 and mat2 must have the same dtype, but got Float and Half\n"
 TORCH = '  File "/x/site-packages/torch/nn/modules/linear.py", line 125, in forward\n    return F.linear(input, self.weight, self.bias)\n'
@@ -43,7 +43,7 @@ def test_a_command_never_holds_the_place_of_a_name() -> None:
 def test_the_page_of_an_entry_says_the_library_where_none_is_known() -> None:
     """The place of the name is for reports alone."""
     from troubleshoot.knowledge import current_kb
-    from troubleshoot.render.entry import entry_document
+    from troubleshoot.telling.entry import entry_document
 
     base = current_kb()
     for language, shown in (("en", "the library"), ("zh", "该库")):
@@ -54,8 +54,8 @@ def test_the_page_of_an_entry_says_the_library_where_none_is_known() -> None:
 
 def test_the_fixes_of_an_issue_alone_name_no_library() -> None:
     """As `troubleshoot fix --issue` lists them."""
-    from troubleshoot.editing.entries import fixes_of_issue
     from troubleshoot.knowledge import current_kb
+    from troubleshoot.lab.editing.entries import fixes_of_issue
 
     base = current_kb()
     listed = fixes_of_issue(base.entry("torch/linear-dtype"), None, base)

@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1]
 _CODE = """
 import json, sys
 import troubleshoot
-from troubleshoot.render import render
+from troubleshoot.telling import render
 for path in sys.argv[1:]:
     diagnosis = troubleshoot.diagnose(open(path, encoding="utf-8").read(), environment="report")
     print(json.dumps(diagnosis.to_dict()))

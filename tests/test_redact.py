@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from troubleshoot import secret_rules as rules
-from troubleshoot.redact import _lowered, redact_data, redact_text, redacted_start
+from troubleshoot.basics import secret_rules as rules
+from troubleshoot.basics.redact import _lowered, redact_data, redact_text, redacted_start
 
 DATA = Path(__file__).parent / "data" / "secrets"
 LETTERS = string.ascii_letters + string.digits

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from troubleshoot.saving import save
+from troubleshoot.basics.saving import save
 
 POSIX = pytest.mark.skipif(os.name == "nt", reason="files of POSIX")
 LINEAR = "RuntimeError: mat1 and mat2 must have the same dtype, but got Float and Half\n"

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import troubleshoot
-from troubleshoot.render import FORMATS, render
+from troubleshoot.telling import FORMATS, render
 
 sys.path.insert(0, str(Path(__file__).parent / "serve"))
 
@@ -158,7 +158,7 @@ def test_no_table_holds_them(tmp_path: Path) -> None:
     """Rows of batches, files and page of a fleet."""
     pa = pytest.importorskip("pyarrow")
     from troubleshoot.batch import diagnose_table
-    from troubleshoot.fleets import fleet_page, run_fleet
+    from troubleshoot.scale.fleets import fleet_page, run_fleet
 
     found = diagnose_table(pa.table({"text": list(REPORTS.values())}))
     assert seen(json.dumps(found.to_pylist(), ensure_ascii=False), SECRETS) == []
@@ -232,9 +232,9 @@ def test_no_server_answers_logs_or_keeps_them(tmp_path: Path) -> None:
 
 def test_no_record_holds_them(tmp_path: Path) -> None:
     """What is kept of a verification may come to be published."""
-    from troubleshoot.verify.html import render_html
-    from troubleshoot.verify.model import Before, Verification
-    from troubleshoot.verify.records import write_records
+    from troubleshoot.lab.verify.outcomes import Before, Verification
+    from troubleshoot.lab.verify.records import write_records
+    from troubleshoot.lab.verify.verify_page import render_html
 
     fields = dict.fromkeys(Verification.__dataclass_fields__)
     before = Before("reproduced", error=REPORTS["cut at 270"], traceback=REPORTS["known"])

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from packaging.version import Version
 
-from troubleshoot.versions import VersionRange, in_range, in_ranges, parse_version
+from troubleshoot.basics.versions import VersionRange, in_range, in_ranges, parse_version
 
 
 @pytest.mark.parametrize(

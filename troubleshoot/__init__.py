@@ -8,46 +8,53 @@
 
 from typing import TYPE_CHECKING, Any
 
-from troubleshoot.lazy import lazy_names
+from troubleshoot.basics.lazy import lazy_names
 from troubleshoot.version import __version__
 
 if TYPE_CHECKING:
-    from troubleshoot.auditing import audit, audit_checkpoint
+    from troubleshoot.basics.errors import InputError, KnowledgeError, TroubleshootError, UnknownIssueError
     from troubleshoot.batch import diagnose_many
-    from troubleshoot.diagnosis import diagnose
-    from troubleshoot.environment.model import Environment
-    from troubleshoot.errors import InputError, KnowledgeError, TroubleshootError, UnknownIssueError
+    from troubleshoot.engine.diagnosis import diagnose
+    from troubleshoot.engine.result import Diagnosis
     from troubleshoot.handlers.guards import DiagnosisHandler, explain, guard
     from troubleshoot.handlers.hooks import install, reload, uninstall
     from troubleshoot.knowledge import KnowledgeBase, load_kb
-    from troubleshoot.result import Diagnosis
-    from troubleshoot.verify.patches import apply
-    from troubleshoot.watching import keep_float32, loss_scales, watch
+    from troubleshoot.lab.auditing import audit, audit_checkpoint
+    from troubleshoot.lab.verify import verify, verify_diagnosis
+    from troubleshoot.lab.verify.patches import apply
+    from troubleshoot.lab.watching import keep_float32, loss_scales, watch
+    from troubleshoot.reading.environment.machine import Environment
+    from troubleshoot.scale.scanning import scan
+    from troubleshoot.telling import render
 
 #: Where each public name is defined; it is imported when it is first used, so that ``import troubleshoot`` costs nothing.
 _HOMES = {
-    "diagnose": "diagnosis",
+    "diagnose": "engine.diagnosis",
     "diagnose_many": "batch",
-    "Diagnosis": "result",
+    "Diagnosis": "engine.result",
     "DiagnosisHandler": "handlers.guards",
-    "Environment": "environment.model",
-    "InputError": "errors",
+    "Environment": "reading.environment.machine",
+    "InputError": "basics.errors",
     "KnowledgeBase": "knowledge",
-    "KnowledgeError": "errors",
-    "TroubleshootError": "errors",
-    "UnknownIssueError": "errors",
-    "apply": "verify.patches",
-    "audit": "auditing",
-    "audit_checkpoint": "auditing",
+    "KnowledgeError": "basics.errors",
+    "TroubleshootError": "basics.errors",
+    "UnknownIssueError": "basics.errors",
+    "apply": "lab.verify.patches",
+    "audit": "lab.auditing",
+    "audit_checkpoint": "lab.auditing",
     "explain": "handlers.guards",
     "guard": "handlers.guards",
     "install": "handlers.hooks",
-    "keep_float32": "watching",
+    "keep_float32": "lab.watching",
     "load_kb": "knowledge",
-    "loss_scales": "watching",
+    "loss_scales": "lab.watching",
     "reload": "handlers.hooks",
+    "render": "telling",
+    "scan": "scale.scanning",
     "uninstall": "handlers.hooks",
-    "watch": "watching",
+    "verify": "lab.verify",
+    "verify_diagnosis": "lab.verify",
+    "watch": "lab.watching",
 }
 
 __all__ = [
@@ -72,7 +79,11 @@ __all__ = [
     "load_kb",
     "loss_scales",
     "reload",
+    "render",
+    "scan",
     "uninstall",
+    "verify",
+    "verify_diagnosis",
     "watch",
 ]
 

@@ -9,12 +9,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from troubleshoot.diagnosis import diagnose
-from troubleshoot.environment.model import Environment
-from troubleshoot.errors import InputError
+from troubleshoot.basics.errors import InputError
+from troubleshoot.basics.redact import redact_data, redact_text, redacted_start
+from troubleshoot.engine.diagnosis import diagnose
+from troubleshoot.engine.result import Diagnosis
 from troubleshoot.knowledge import KnowledgeBase, load_kb
-from troubleshoot.redact import redact_data, redact_text, redacted_start
-from troubleshoot.result import Diagnosis
+from troubleshoot.reading.environment.machine import Environment
 
 if TYPE_CHECKING:
     import pyarrow as pa

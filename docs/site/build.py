@@ -30,7 +30,7 @@ def build(folder: Path) -> list[str]:
         subprocess.run(command, check=True, env={**os.environ, **settings})
     # A web server shows the one at its root for every address that it does not know.
     (folder / "zh" / "404.html").unlink()
-    from troubleshoot.publishing.links import broken_links
+    from troubleshoot.curation.publishing.links import broken_links
 
     return broken_links(folder, prefix=urlsplit(site).path)
 

@@ -11,10 +11,10 @@ import jinja2
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
+from troubleshoot.curation.publishing import Page, pages
+from troubleshoot.curation.publishing.navigation import navigation
 from troubleshoot.knowledge import load_kb
 from troubleshoot.knowledge.base import shipped_root
-from troubleshoot.publishing import Page, pages
-from troubleshoot.publishing.navigation import navigation
 
 HERE = Path(__file__).resolve().parent
 DOCS = HERE.parent

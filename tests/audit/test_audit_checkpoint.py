@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from troubleshoot.auditing.checkpoint import audit_checkpoint
-from troubleshoot.auditing.model import Audit
-from troubleshoot.errors import InputError
+from troubleshoot.basics.errors import InputError
+from troubleshoot.lab.auditing.checkpoint import audit_checkpoint
+from troubleshoot.lab.auditing.findings import Audit
 
 _FORMATS = {"F64": "<d", "F32": "<f", "F16": "<e"}
 
@@ -159,7 +159,7 @@ def test_torch_is_not_imported_for_it(tmp_path: Path) -> None:
 
     write(tmp_path / "model.safetensors", {"t": ("F16", [1.0, float("nan")])})
     code = (
-        "import sys; sys.modules['torch'] = None; from troubleshoot.auditing.checkpoint import audit_checkpoint; "
+        "import sys; sys.modules['torch'] = None; from troubleshoot.lab.auditing.checkpoint import audit_checkpoint; "
         f"print(audit_checkpoint({str(tmp_path)!r}).worst)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

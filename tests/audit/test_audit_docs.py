@@ -25,10 +25,10 @@ def test_every_check_is_on_the_page() -> None:
     """The table names each check that the code yields."""
     import ast
 
-    import troubleshoot.auditing
+    import troubleshoot.lab.auditing
 
     page = PAGE.read_text(encoding="utf-8")
-    folder = Path(troubleshoot.auditing.__file__).parent
+    folder = Path(troubleshoot.lab.auditing.__file__).parent
     checks = {
         node.args[0].value
         for path in folder.glob("*_checks.py")

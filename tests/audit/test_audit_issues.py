@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
-import troubleshoot.auditing
+import troubleshoot.lab.auditing
 from troubleshoot.knowledge import load_kb
 
-FOLDER = Path(troubleshoot.auditing.__file__).parent
+FOLDER = Path(troubleshoot.lab.auditing.__file__).parent
 
 
 def test_every_issue_that_the_checks_name_is_in_the_knowledge_base() -> None:

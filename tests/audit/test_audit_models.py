@@ -26,8 +26,8 @@ from torch import nn  # noqa: E402
 from torch._subclasses.fake_tensor import FakeTensorMode  # noqa: E402
 
 import troubleshoot  # noqa: E402
-from troubleshoot.auditing import Audit, Finding, audit  # noqa: E402
-from troubleshoot.errors import InputError  # noqa: E402
+from troubleshoot.basics.errors import InputError  # noqa: E402
+from troubleshoot.lab.auditing import Audit, Finding, audit  # noqa: E402
 
 pytestmark = pytest.mark.torch
 

@@ -65,10 +65,10 @@ def healthy_log(lines: int) -> bytes:
 
 def scan_work(data: bytes) -> Callable[[], object]:
     """Return what scans a log in memory with the engine that is always there."""
-    from troubleshoot.scanning.anchors import anchors_of
-    from troubleshoot.scanning.examine import Examiner
-    from troubleshoot.scanning.finders import open_finder
-    from troubleshoot.scanning.stretch import Stretch
+    from troubleshoot.scale.scanning.anchors import anchors_of
+    from troubleshoot.scale.scanning.examine import Examiner
+    from troubleshoot.scale.scanning.finders import open_finder
+    from troubleshoot.scale.scanning.stretch import Stretch
 
     base = load_kb()
     anchors = anchors_of(base)

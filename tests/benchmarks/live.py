@@ -70,7 +70,7 @@ def main() -> None:
     import torch
 
     import troubleshoot
-    from troubleshoot.live import look
+    from troubleshoot.engine.live import look
 
     print(f"Python {platform.python_version()}, torch {torch.__version__}, {platform.machine()}; medians in ms")
     print(f"install(), a bare program                 {install_cost('import troubleshoot'):8.2f}")

@@ -17,8 +17,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 import msgspec
 from serve import reports
 
-from troubleshoot.redact import redact_data
-from troubleshoot.report import read_report
+from troubleshoot.basics.redact import redact_data
+from troubleshoot.reading import read_report
 from troubleshoot.serve.engine import Engine
 from troubleshoot.serve.models import DiagnoseRequest
 from troubleshoot.serve.settings import Settings
@@ -48,7 +48,7 @@ def main() -> None:
     stated = [(report, engine.environment(report, None)[0]) for report in read]
     found = [engine.diagnose(text, language="en")[0] for text in texts]
     data = [diagnosis.to_dict() for diagnosis in found]
-    from troubleshoot.diagnosis import diagnose
+    from troubleshoot.engine.diagnosis import diagnose
 
     stages = {
         "parse and validate the JSON": least(DiagnoseRequest.model_validate_json, bodies),

@@ -341,12 +341,12 @@ def test_a_broken_overlay_is_a_note_not_an_end(run: Run, report: Path, tmp_path:
 
 def test_an_internal_error_is_reported_with_a_redacted_draft(run: Run, report: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Exit code 2, no bare traceback, no path of this machine; TROUBLESHOOT_DEBUG raises."""
-    import troubleshoot.diagnosis
+    import troubleshoot.engine.diagnosis
 
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("at /home/alice/x with hf_abcdefghijklmnopqrstuvwxyz")
 
-    monkeypatch.setattr(troubleshoot.diagnosis, "diagnose", broken)
+    monkeypatch.setattr(troubleshoot.engine.diagnosis, "diagnose", broken)
     code, out, err = run("diagnose", report)
     assert (code, out) == (2, "")
     assert err.startswith("troubleshoot: internal error")

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from troubleshoot import diagnose
-from troubleshoot.scanning import scan
-from troubleshoot.timelimit import OutOfTimeError, time_limit
+from troubleshoot.basics.timelimit import OutOfTimeError, time_limit
+from troubleshoot.scale.scanning import scan
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="limits need signals")
 
@@ -23,8 +23,8 @@ LINEAR = "RuntimeError: mat1 and mat2 must have the same dtype, but got Float an
 #: The program, with a reader that runs a pattern without end where a line says so: no pattern of the tool's own does.
 PATCHED = """
 import re, sys
-from troubleshoot.report import clean, reader
-from troubleshoot.scanning import examine, stretch
+from troubleshoot.reading import clean, reader
+from troubleshoot.scale.scanning import examine, stretch
 read = clean.clean
 
 def slow(text, numbers):

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from lint_bases import GOOD, MESSAGE, write_base
 
 from troubleshoot import load_kb
+from troubleshoot.basics.errors import InputError
 from troubleshoot.curation import gaps
 from troubleshoot.curation.text import gaps_text
 from troubleshoot.curation.wording import package_of, slug_of, template_of
-from troubleshoot.errors import InputError
 from troubleshoot.knowledge import KnowledgeBase
 from troubleshoot.knowledge.templates import compile_template, parse_template
 

@@ -8,10 +8,10 @@ import pytest
 from families import MESSAGE, family, write_family
 
 from troubleshoot import diagnose
+from troubleshoot.basics.errors import InputError
 from troubleshoot.cli import main
 from troubleshoot.curation import learn, why
 from troubleshoot.curation.text import why_text
-from troubleshoot.errors import InputError
 from troubleshoot.knowledge import KnowledgeBase
 from troubleshoot.knowledge.collect import collect
 from troubleshoot.knowledge.compiled import compile_base

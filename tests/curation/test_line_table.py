@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from troubleshoot.basics.errors import InputError
 from troubleshoot.cli import main
 from troubleshoot.curation.line_table import Sources, lines_of, make_table, raising_lines, wrong_lines
 from troubleshoot.curation.released_sources import Kept, Release, _from_source_archive, read_releases
 from troubleshoot.curation.traced_files import TRACED, files_named, patterns, wanted
-from troubleshoot.errors import InputError
+from troubleshoot.engine.lines.table import LineTable
 from troubleshoot.knowledge import load_kb
-from troubleshoot.lines.table import LineTable
 
 MODULE = '''\
 """A module."""

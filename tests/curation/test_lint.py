@@ -13,7 +13,7 @@ from troubleshoot.curation import checks, condition_checks, example_checks, lint
 from troubleshoot.curation.checks import english_hash
 from troubleshoot.knowledge import base as knowledge_base
 from troubleshoot.knowledge.schema import Entry
-from troubleshoot.report import mention_options
+from troubleshoot.reading import mention_options
 
 FAMILY = {"kind": "family", "cause": None}
 

@@ -9,13 +9,13 @@ import pytest
 import yaml
 from lint_bases import GOOD, write_base
 
+from troubleshoot.basics.errors import InputError
 from troubleshoot.curation import score
 from troubleshoot.curation.scoring import Scored, load_cases, measures
-from troubleshoot.environment.model import Environment
-from troubleshoot.errors import InputError
+from troubleshoot.engine.result import Diagnosis, FixAdvice, IssueDiagnosis
 from troubleshoot.knowledge import KnowledgeBase, load_kb
-from troubleshoot.report.model import Report
-from troubleshoot.result import Diagnosis, FixAdvice, IssueDiagnosis
+from troubleshoot.reading.environment.machine import Environment
+from troubleshoot.reading.report import Report
 
 
 def answer(*causes: tuple[str, float], fixes: tuple[tuple[str, bool | None], ...] = (), verdict: str = "known") -> Diagnosis:

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from lint_bases import GOOD, problems_of, write_base
 
 from troubleshoot import diagnose, load_kb
+from troubleshoot.basics.errors import InputError
 from troubleshoot.curation import new_entry
 from troubleshoot.curation.draft import draft_from_report, draft_from_url
-from troubleshoot.errors import InputError
 from troubleshoot.knowledge.templates import parse_template
 
 

@@ -11,10 +11,10 @@ from lint_bases import write_base
 from test_stats import RANGE, entry, run, write_record, write_releases
 
 from troubleshoot import load_kb
+from troubleshoot.basics.errors import InputError
 from troubleshoot.curation import stale
 from troubleshoot.curation.aging import Staleness
 from troubleshoot.curation.text import stale_text
-from troubleshoot.errors import InputError
 
 TODAY = date(2026, 5, 15)
 OPEN = {"package": "acme", "ranges": [{"introduced": "1.0"}], "basis": "reported"}

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from families import MESSAGE, family, write_family
 
+from troubleshoot.basics.errors import InputError
 from troubleshoot.cli import main
 from troubleshoot.curation import weigh
 from troubleshoot.curation.weight_files import with_numbers, write_weights
 from troubleshoot.curation.weights import Parameter
-from troubleshoot.errors import InputError
 from troubleshoot.knowledge import load_kb
 
 ENTRY = family("""\

@@ -12,10 +12,10 @@ import pytest
 from lint_bases import GOOD, MESSAGE, write_base
 
 from troubleshoot import diagnose, load_kb
+from troubleshoot.basics.errors import UnknownIssueError
 from troubleshoot.curation import why
 from troubleshoot.curation.checked import example_text
 from troubleshoot.curation.text import why_text
-from troubleshoot.errors import UnknownIssueError
 from troubleshoot.knowledge import KnowledgeBase
 
 TRACEBACK = """\
@@ -151,7 +151,7 @@ def test_it_agrees_with_the_diagnosis(issue: str, example: Any, text: str) -> No
 
 def test_a_damaged_report_path_is_an_input_error(base: KnowledgeBase, tmp_path: Path) -> None:
     """As for diagnose."""
-    from troubleshoot.errors import InputError
+    from troubleshoot.basics.errors import InputError
 
     with pytest.raises(InputError):
         why(tmp_path / "none.txt", "acme/good", kb=base)

@@ -7,11 +7,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from troubleshoot.editing.failure import Failure
-from troubleshoot.editing.files import unified_diff
-from troubleshoot.editing.model import Plan, Refusal
-from troubleshoot.editing.planning import plans_for
-from troubleshoot.trying.child import _failure
+from troubleshoot.lab.editing.failure import Failure
+from troubleshoot.lab.editing.files import unified_diff
+from troubleshoot.lab.editing.planning import plans_for
+from troubleshoot.lab.editing.plans import Plan, Refusal
+from troubleshoot.lab.trying.child import _failure
 
 
 def execute(path: Path, source: bytes | None = None) -> dict[str, Any]:

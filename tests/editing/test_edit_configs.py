@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 import yaml
 
-from troubleshoot.editing.configs import plans_for_config
-from troubleshoot.editing.entries import fixes_of_issue
-from troubleshoot.editing.flags import is_shell, plan_for_arguments, plans_for_shell
-from troubleshoot.editing.model import RefusedError
+from troubleshoot.engine.result import FixAdvice
 from troubleshoot.knowledge import load_kb
-from troubleshoot.result import FixAdvice
+from troubleshoot.lab.editing.configs import plans_for_config
+from troubleshoot.lab.editing.entries import fixes_of_issue
+from troubleshoot.lab.editing.flags import is_shell, plan_for_arguments, plans_for_shell
+from troubleshoot.lab.editing.plans import RefusedError
 
 BASE = load_kb()
 FIXES = {one.id: one for one in fixes_of_issue(BASE.entry("numerics/nan-loss"), "numerics/nan-loss", BASE)}

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from troubleshoot.editing.files import apply_files, protected, unified_diff
-from troubleshoot.errors import InputError
+from troubleshoot.basics.errors import InputError
+from troubleshoot.lab.editing.files import apply_files, protected, unified_diff
 
 
 def test_a_backup_is_kept_and_never_overwritten(tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ def test_git_applies_the_diff(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_importing_the_editing_package_needs_no_libcst() -> None:
     """Only the edits of Python do; and `troubleshoot diagnose` imports none of it."""
     code = (
-        "import sys; sys.modules['libcst'] = None; import troubleshoot.editing, troubleshoot.editing.failure, troubleshoot.commands.fix, "
-        "troubleshoot.trying.session; import troubleshoot.commands.app"
+        "import sys; sys.modules['libcst'] = None; import troubleshoot.lab.editing, troubleshoot.lab.editing.failure, "
+        "troubleshoot.commands.fix, troubleshoot.lab.trying.session; import troubleshoot.commands.app"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

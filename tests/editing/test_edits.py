@@ -12,7 +12,7 @@ pytest.importorskip("libcst")
 
 from programs_to_edit import changed, fail, plan, refusals, repaired  # noqa: E402
 
-from troubleshoot.editing.planning import plans_for  # noqa: E402
+from troubleshoot.lab.editing.planning import plans_for  # noqa: E402
 
 pytestmark = pytest.mark.torch
 

@@ -17,11 +17,11 @@ import pytest
 
 pytest.importorskip("libcst")
 
-from troubleshoot.editing.files import apply_files, unified_diff
-from troubleshoot.editing.lines import plain, split_lines, too_deep
-from troubleshoot.editing.model import RefusedError
-from troubleshoot.editing.source import Changes, Source, deep
-from troubleshoot.errors import InputError
+from troubleshoot.basics.errors import InputError
+from troubleshoot.lab.editing.files import apply_files, unified_diff
+from troubleshoot.lab.editing.lines import plain, split_lines, too_deep
+from troubleshoot.lab.editing.plans import RefusedError
+from troubleshoot.lab.editing.source import Changes, Source, deep
 
 ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
 
@@ -257,7 +257,7 @@ def test_a_read_only_file_and_what_is_no_file(tmp_path: Path) -> None:
 
 
 APPLY = """import sys
-from troubleshoot.editing.files import apply_files
+from troubleshoot.lab.editing.files import apply_files
 try:
     apply_files({sys.argv[1]: (b'old', b'new' * 100_000)})
 except Exception as error:
@@ -269,7 +269,7 @@ except Exception as error:
 def test_a_folder_that_may_not_be_written() -> None:
     """The file is as it was."""
     # Root is let in everywhere: it becomes nobody once all is imported. Pytest's folders are closed to that one.
-    code = "import os, random, tempfile, troubleshoot.editing.files\nif os.geteuid() == 0: os.setgid(65534); os.setuid(65534)\n" + APPLY
+    code = "import os, random, tempfile, troubleshoot.lab.editing.files\nif os.geteuid() == 0: os.setgid(65534); os.setuid(65534)\n" + APPLY
     with tempfile.TemporaryDirectory() as name:
         path = Path(name) / "x.py"
         path.write_bytes(b"old")

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from test_edit_configs import BF16, FP32
 
-from troubleshoot.editing.flags import plans_for_shell
-from troubleshoot.editing.model import RefusedError
-from troubleshoot.editing.shell import commands
+from troubleshoot.lab.editing.flags import plans_for_shell
+from troubleshoot.lab.editing.plans import RefusedError
+from troubleshoot.lab.editing.shell import commands
 
 #: Every line with a flag of a command ends in EDIT, in a comment or as an argument; no other line may change.
 SCRIPT = """#!/bin/bash

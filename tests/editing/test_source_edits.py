@@ -9,11 +9,11 @@ import pytest
 
 pytest.importorskip("libcst")
 
-from troubleshoot.diagnosis import diagnose
-from troubleshoot.editing.entries import fixes_of_issue
-from troubleshoot.editing.failure import failure_of
-from troubleshoot.editing.planning import plans_for, settings
+from troubleshoot.engine.diagnosis import diagnose
 from troubleshoot.knowledge import load_kb
+from troubleshoot.lab.editing.entries import fixes_of_issue
+from troubleshoot.lab.editing.failure import failure_of
+from troubleshoot.lab.editing.planning import plans_for, settings
 
 BASE = load_kb()
 

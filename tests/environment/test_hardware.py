@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from troubleshoot.environment import Accelerator, accelerator_from_text, dtype_rules, find_gpu, hardware, support
-from troubleshoot.environment.hardware_page import page
-from troubleshoot.errors import InputError
+from troubleshoot.basics.errors import InputError
+from troubleshoot.reading.environment import Accelerator, accelerator_from_text, dtype_rules, find_gpu, hardware, support
+from troubleshoot.reading.environment.hardware_page import page
 
 SPELLINGS = [
     ("V100-16GB", "V100", (7, 0), 16),
@@ -276,7 +276,7 @@ def test_every_statement_has_a_source_and_a_known_state() -> None:
 
 
 def test_the_page_in_the_documentation_is_fresh() -> None:
-    """Regenerate it with: python -m troubleshoot.environment.hardware_page > docs/hardware.md."""
+    """Regenerate it with: python -m troubleshoot.reading.environment.hardware_page > docs/hardware.md."""
     root = Path(str(importlib.resources.files("troubleshoot"))).parent
     assert (root / "docs" / "hardware.md").read_text(encoding="utf-8") == page()
 

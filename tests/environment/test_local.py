@@ -16,10 +16,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from troubleshoot.environment import ONE_LINE_PROBE, deep_environment, foreign_environment, load_environment, local_environment, to_json
-from troubleshoot.environment.devices import Device, gfx_target, local_accelerators, visible_devices
-from troubleshoot.environment.names import normalise_name
-from troubleshoot.errors import EnvironmentProbeError
+from troubleshoot.basics.errors import EnvironmentProbeError
+from troubleshoot.reading.environment import (
+    ONE_LINE_PROBE,
+    deep_environment,
+    foreign_environment,
+    load_environment,
+    local_environment,
+    to_json,
+)
+from troubleshoot.reading.environment.devices import Device, gfx_target, local_accelerators, visible_devices
+from troubleshoot.reading.environment.package_names import normalise_name
 
 
 def test_the_local_packages_are_those_that_importlib_metadata_finds() -> None:
@@ -62,7 +69,7 @@ def test_probing_imports_nothing_heavy() -> None:
     """No torch, importlib.metadata, subprocess, email, logging or pathlib's friends in a start-up that must stay short."""
     code = (
         "import sys; before = set(sys.modules)\n"
-        "from troubleshoot.environment import local_environment, parse_environment\n"
+        "from troubleshoot.reading.environment import local_environment, parse_environment\n"
         "local_environment(); parse_environment(['Traceback (most recent call last):'])\n"
         "print('\\n'.join(set(sys.modules) - before))"
     )
@@ -88,7 +95,7 @@ def test_probing_imports_nothing_heavy() -> None:
         "packaging",
     }
     assert not heavy & loaded
-    assert "troubleshoot.environment.gpus" not in loaded
+    assert "troubleshoot.reading.environment.gpus" not in loaded
 
 
 def test_another_interpreter_is_asked() -> None:

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from troubleshoot.environment import Accelerator, Environment, Package, accelerator_from_text, is_local, merge
-from troubleshoot.environment.model import SOURCES
+from troubleshoot.reading.environment import Accelerator, Environment, Package, accelerator_from_text, is_local, merge
+from troubleshoot.reading.environment.machine import SOURCES
 
 
 def environment(source: str, *, closed: bool = False, accelerators: tuple[Accelerator, ...] = (), **packages: str | None) -> Environment:

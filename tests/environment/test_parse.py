@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from troubleshoot.environment import Environment, load_environment, parse_environment
-from troubleshoot.errors import InputError
+from troubleshoot.basics.errors import InputError
+from troubleshoot.reading.environment import Environment, load_environment, parse_environment
 
 DATA = Path(__file__).parents[1] / "data" / "environments"
 

@@ -14,8 +14,8 @@ pa = pytest.importorskip("pyarrow")
 import pyarrow.parquet as pq  # noqa: E402
 
 from troubleshoot import InputError  # noqa: E402
-from troubleshoot.fleets import fleet_page, run_fleet  # noqa: E402
-from troubleshoot.fleets.blocks import find_blocks  # noqa: E402
+from troubleshoot.scale.fleets import fleet_page, run_fleet  # noqa: E402
+from troubleshoot.scale.fleets.blocks import find_blocks  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 BLIP = (ROOT / "docs" / "examples" / "blip2-half.txt").read_text(encoding="utf-8")
@@ -106,7 +106,7 @@ def test_several_processes(reports: Path, tmp_path: Path) -> None:
 
 def test_long_row_groups_are_shared_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks cover every row once, however a Parquet file is laid out."""
-    monkeypatch.setattr("troubleshoot.fleets.blocks.ROWS", 7)
+    monkeypatch.setattr("troubleshoot.scale.fleets.blocks.ROWS", 7)
     path = tmp_path / "jobs.parquet"
     pq.write_table(pa.table({"text": ["x"] * 40}), path, row_group_size=20)
     blocks = list(find_blocks([str(path)]))
@@ -145,7 +145,7 @@ def test_a_ray_cluster_that_loses_a_node(tmp_path: Path, monkeypatch: pytest.Mon
     from ray.cluster_utils import Cluster
 
     # Blocks of a few reports make a run that is long enough to be hurt; workers are told by the environment of the cluster.
-    monkeypatch.setattr("troubleshoot.fleets.blocks.ROWS", 20)
+    monkeypatch.setattr("troubleshoot.scale.fleets.blocks.ROWS", 20)
     path = tmp_path / "jobs.parquet"
     texts = [f"job {n}\n{BLIP}" if n % 3 else f"job {n}: all is well" for n in range(1200)]
     pq.write_table(pa.table({"text": texts}), path, row_group_size=200)

@@ -55,7 +55,7 @@ def main() -> None:
 
         sys.argv.remove("-atheris")
         with atheris.instrument_imports():
-            import troubleshoot.report  # noqa: F401
+            import troubleshoot.reading  # noqa: F401
         atheris.Setup(sys.argv, lambda data: one(data.decode("utf-8", "replace")))
         atheris.Fuzz()
         return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from troubleshoot.report import read_report
+from troubleshoot.reading import read_report
 
 PIECES = [
     "Traceback (most recent call last):\n",

@@ -40,7 +40,7 @@ LIMIT = 12.0
 
 def _diagnose(text: str) -> object:
     import troubleshoot
-    from troubleshoot.render import render
+    from troubleshoot.telling import render
 
     return render(troubleshoot.diagnose(text, environment="report"), "json")
 
@@ -48,7 +48,7 @@ def _diagnose(text: str) -> object:
 def _rendered(format: str) -> Callable[[str], object]:
     def face(text: str) -> object:
         import troubleshoot
-        from troubleshoot.render import render
+        from troubleshoot.telling import render
 
         return render(troubleshoot.diagnose(text, environment="report"), format, redact=True)
 
@@ -63,13 +63,13 @@ def _chat(text: str) -> object:
 
 @lru_cache(maxsize=1)
 def _reader() -> Any:
-    from troubleshoot.scanning.run import Options, Reader
+    from troubleshoot.scale.scanning.scan import Options, Reader
 
     return Reader(Options(finder="python"))
 
 
 def _scan(text: str) -> object:
-    from troubleshoot.scanning.stretch import Stretch
+    from troubleshoot.scale.scanning.stretch import Stretch
 
     data = text.encode("utf-8", "replace")
     data = data if data.endswith(b"\n") else data + b"\n"

@@ -163,7 +163,7 @@ def check(text: str | bytes, face: int = 0) -> None:
     import msgspec
 
     from troubleshoot import diagnose
-    from troubleshoot.render import FORMATS, render
+    from troubleshoot.telling import FORMATS, render
 
     diagnosis = diagnose(text, environment="report", language=("en", "zh")[face % 2])
     written = render(diagnosis, "json", redact=face % 3 == 0).encode("utf-8")

@@ -9,12 +9,12 @@ from packaging.version import Version
 
 from troubleshoot.curation.checked import Checked
 from troubleshoot.curation.example_checks import answer_of
-from troubleshoot.diagnosis import diagnose
+from troubleshoot.engine.diagnosis import diagnose
+from troubleshoot.engine.result import Diagnosis
 from troubleshoot.knowledge.base import KnowledgeBase, shipped_root
 from troubleshoot.knowledge.collect import collect
 from troubleshoot.knowledge.compiled import compile_base
 from troubleshoot.knowledge.schema import Affected, Condition, Entry, Example
-from troubleshoot.result import Diagnosis
 
 ROOT = shipped_root()
 _COLLECTED = collect([ROOT])

@@ -11,7 +11,7 @@ from shipped import BASE
 
 from troubleshoot.curation import score
 from troubleshoot.curation.scoring import Scored, load_cases, measures
-from troubleshoot.diagnosis import diagnose
+from troubleshoot.engine.diagnosis import diagnose
 from troubleshoot.knowledge.schema import FixKind
 
 LABELLED = Path(__file__).parents[1] / "data" / "labelled"

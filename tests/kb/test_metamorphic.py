@@ -13,14 +13,14 @@ from shipped import BASE, EXAMPLES, POSITIVE, answer, ask, entry_of, releases, v
 
 from troubleshoot.curation.checked import walk
 from troubleshoot.curation.condition_checks import VALUES
-from troubleshoot.fixes import actions
-from troubleshoot.fixes.select import fixes_of
+from troubleshoot.engine.fixes import actions
+from troubleshoot.engine.fixes.select import fixes_of
+from troubleshoot.engine.matching import Search
+from troubleshoot.engine.result import IssueDiagnosis
 from troubleshoot.knowledge.schema import Condition, Fix
 from troubleshoot.knowledge.sentences import tokens
 from troubleshoot.knowledge.templates import Choice, Hole, Literal, Node, Optional_, compile_template, parse_template
-from troubleshoot.matching import Search
-from troubleshoot.report import read_report
-from troubleshoot.result import IssueDiagnosis
+from troubleshoot.reading import read_report
 
 ISSUES = sorted(POSITIVE)
 

@@ -9,7 +9,7 @@ import pytest
 
 import troubleshoot
 from troubleshoot import diagnose, load_kb
-from troubleshoot.errors import KnowledgeError, UnknownIssueError
+from troubleshoot.basics.errors import KnowledgeError, UnknownIssueError
 from troubleshoot.knowledge import cache
 from troubleshoot.knowledge.base import KnowledgeBase
 from troubleshoot.knowledge.cache import compile_roots, write_atomically

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from troubleshoot import diagnose
-from troubleshoot.environment.model import Environment, Package
-from troubleshoot.evidence import environment_of
+from troubleshoot.engine.evidence import environment_of
+from troubleshoot.engine.lines import infer_releases
+from troubleshoot.engine.lines.inferring import FILE, FOLDERS, _shipped_table
+from troubleshoot.engine.lines.table import LineTable, read_table
 from troubleshoot.knowledge.base import shipped_root
-from troubleshoot.lines import infer_releases
-from troubleshoot.lines.inferring import FILE, FOLDERS, _shipped_table
-from troubleshoot.lines.table import LineTable, read_table
-from troubleshoot.report import read_report
+from troubleshoot.reading import read_report
+from troubleshoot.reading.environment.machine import Environment, Package
 
 RECORDED = Path(__file__).resolve().parents[1] / "data" / "lines"
 LLAMA = (RECORDED / "llama_generates_transformers-4.50.2_torch-2.13.0+cpu.txt").read_text(encoding="utf-8")
@@ -98,7 +98,7 @@ def test_no_frame_of_the_table_reads_no_table() -> None:
     program = (
         "import sys; from troubleshoot import diagnose; "
         "diagnose('RuntimeError: expected scalar type Float but found Half', environment='report'); "
-        "sys.exit('troubleshoot.lines' in sys.modules)"
+        "sys.exit('troubleshoot.engine.lines' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", program], check=False, timeout=60).returncode == 0
 

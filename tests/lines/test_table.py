@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from troubleshoot.errors import InputError
-from troubleshoot.lines.table import LineTable, TracedPackage, code_hash, encode_table
-from troubleshoot.versions import Releases
+from troubleshoot.basics.errors import InputError
+from troubleshoot.basics.versions import Releases
+from troubleshoot.engine.lines.table import LineTable, TracedPackage, code_hash, encode_table
 
 CODES = ("x = f(x)", "return self.dropout(x)", "y = x @ w", "raise ValueError(x)")
 
@@ -126,14 +126,14 @@ SPAN = Releases(("4.50.0", "4.50.1", "4.50.2"), (("4.50.0", "4.50.2"),))
 )
 def test_conditions_are_held_in_three_values(borders: tuple[str, str], wanted: bool | None) -> None:
     """True where all releases satisfy it, False where none does."""
-    from troubleshoot.versions import VersionRange, in_range
+    from troubleshoot.basics.versions import VersionRange, in_range
 
     assert SPAN.hold(lambda version: in_range(version, VersionRange(*borders))) is wanted
 
 
 def test_an_open_end_reaches_to_every_later_release() -> None:
     """5.23 or later may be 6.0: a range that ends at 6 is unknown, one without an end is true."""
-    from troubleshoot.versions import VersionRange, in_range
+    from troubleshoot.basics.versions import VersionRange, in_range
 
     later = Releases(("5.23.0",), (("5.23.0", None),))
     assert later.hold(lambda version: in_range(version, VersionRange("5.0", "6.0"))) is None

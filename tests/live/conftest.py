@@ -8,4 +8,4 @@ import pytest
 @pytest.fixture
 def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Look as long as it takes: what is found is tested, not how fast, and a busy machine takes longer than the limit."""
-    monkeypatch.setattr("troubleshoot.live.looking.LIMIT", 10.0)
+    monkeypatch.setattr("troubleshoot.engine.live.looking.LIMIT", 10.0)

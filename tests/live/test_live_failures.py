@@ -154,7 +154,7 @@ def test_autocast_is_seen_in_the_source() -> None:
 @pytest.mark.parametrize("case", LIVE, ids=lambda case: case.name)
 def test_without_positions_of_expressions(case: Live, monkeypatch: pytest.MonkeyPatch) -> None:
     """Python 3.10 does not say which part of a line failed: the whole statement answers."""
-    from troubleshoot.live.frames import Spot
+    from troubleshoot.engine.live.frames import Spot
 
     monkeypatch.setattr(Spot, "_position", lambda spot: None)
     diagnosis = diagnosis_of(case.fail)

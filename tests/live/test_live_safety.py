@@ -17,8 +17,8 @@ torch = pytest.importorskip("torch")
 from live_failures import IDS, Model  # noqa: E402
 
 from troubleshoot import diagnose  # noqa: E402
-from troubleshoot.live import look  # noqa: E402
-from troubleshoot.live.objects import Clock, TimeUpError, instance_dict, read_tensor  # noqa: E402
+from troubleshoot.engine.live import look  # noqa: E402
+from troubleshoot.engine.live.objects import Clock, TimeUpError, instance_dict, read_tensor  # noqa: E402
 
 pytestmark = pytest.mark.torch
 
@@ -219,7 +219,7 @@ def test_torch_is_not_imported() -> None:
 
 def test_pasted_text_does_not_load_the_live_modules() -> None:
     """Start-up of the command is a contract."""
-    code = "import sys, troubleshoot; troubleshoot.diagnose('RuntimeError: x'); print('troubleshoot.live' in sys.modules)"
+    code = "import sys, troubleshoot; troubleshoot.diagnose('RuntimeError: x'); print('troubleshoot.engine.live' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
 

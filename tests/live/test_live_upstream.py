@@ -12,8 +12,8 @@ import pytest
 
 pytest.importorskip("torch")
 
-from troubleshoot.verify.isolated import prepare
-from troubleshoot.verify.signals import Stop
+from troubleshoot.lab.verify.isolated import prepare
+from troubleshoot.lab.verify.signals import Stop
 
 pytestmark = [pytest.mark.torch, pytest.mark.slow]
 

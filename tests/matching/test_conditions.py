@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from troubleshoot.environment.model import Accelerator, Environment, Package
-from troubleshoot.evidence import FailureFacts, collect_facts
+from troubleshoot.engine.evidence import FailureFacts, collect_facts
+from troubleshoot.engine.matching.conditions import Context, Programs, evaluate, path_contains
 from troubleshoot.knowledge.schema import Condition
-from troubleshoot.matching.conditions import Context, Programs, evaluate, path_contains
-from troubleshoot.report import read_report
+from troubleshoot.reading import read_report
+from troubleshoot.reading.environment.machine import Accelerator, Environment, Package
 
 WHOLE = """\
 Traceback (most recent call last):

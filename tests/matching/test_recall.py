@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from troubleshoot import diagnose, load_kb
-from troubleshoot.matching.recall import recall
-from troubleshoot.report.model import RaisedException
+from troubleshoot.engine.matching.recall import recall
+from troubleshoot.reading.report import RaisedException
 
 
 def recalled(message: str) -> list[tuple[str, bool]]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from troubleshoot.environment.model import Environment, Package
-from troubleshoot.evidence import collect_facts
+from troubleshoot.basics.versions import Releases
+from troubleshoot.engine.evidence import collect_facts
+from troubleshoot.engine.matching.conditions import Context, Programs, evaluate
+from troubleshoot.engine.matching.releases import hold_releases
 from troubleshoot.knowledge.schema import Affected, Condition, Range
-from troubleshoot.matching.conditions import Context, Programs, evaluate
-from troubleshoot.matching.releases import hold_releases
-from troubleshoot.report import read_report
-from troubleshoot.versions import Releases
+from troubleshoot.reading import read_report
+from troubleshoot.reading.environment.machine import Environment, Package
 
 VERSIONS = ("4.49.0", "4.50.0", "4.50.1", "4.50.2", "4.50.3")
 

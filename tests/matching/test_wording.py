@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from troubleshoot.engine.matching.wording import describe
 from troubleshoot.knowledge.schema import Condition
-from troubleshoot.matching.wording import describe
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from troubleshoot import diagnose
-from troubleshoot.addresses import entry_address
-from troubleshoot.publishing.links import broken_links
-from troubleshoot.render import render
+from troubleshoot.basics.addresses import entry_address
+from troubleshoot.curation.publishing.links import broken_links
+from troubleshoot.telling import render
 
 REPORT = "RuntimeError: expected scalar type Float but found Half"
 

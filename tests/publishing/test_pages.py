@@ -12,14 +12,14 @@ import pytest
 import yaml
 
 from troubleshoot import load_kb
-from troubleshoot.environment import accelerator_from_text
+from troubleshoot.curation.publishing import pages
+from troubleshoot.curation.publishing.catalogue import Catalogue
+from troubleshoot.curation.publishing.issue import issue_page
+from troubleshoot.curation.publishing.markup import code, escape, fence, prose
+from troubleshoot.curation.publishing.navigation import navigation
+from troubleshoot.curation.publishing.precision import Advice, advise, guide_page
 from troubleshoot.knowledge import KnowledgeBase
-from troubleshoot.publishing import pages
-from troubleshoot.publishing.catalogue import Catalogue
-from troubleshoot.publishing.issue import issue_page
-from troubleshoot.publishing.markup import code, escape, fence, prose
-from troubleshoot.publishing.navigation import navigation
-from troubleshoot.publishing.precision import Advice, advise, guide_page
+from troubleshoot.reading.environment import accelerator_from_text
 
 DOCS = Path(__file__).parents[2] / "docs"
 BASE = load_kb()

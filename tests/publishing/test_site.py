@@ -17,7 +17,7 @@ import pytest
 
 from troubleshoot import load_kb
 from troubleshoot.curation import new_entry
-from troubleshoot.publishing.links import broken_links
+from troubleshoot.curation.publishing.links import broken_links
 
 pytestmark = pytest.mark.slow
 

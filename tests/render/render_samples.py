@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from troubleshoot.environment.model import Accelerator, Environment, Package
-from troubleshoot.report.model import Failure, Frame, Mention, Place, RaisedException, Report
-from troubleshoot.result import Culprit, Diagnosis, EvidenceItem, FixAdvice, IssueDiagnosis, Question, SeenRun
+from troubleshoot.engine.result import Culprit, Diagnosis, EvidenceItem, FixAdvice, IssueDiagnosis, Question, SeenRun
+from troubleshoot.reading.environment.machine import Accelerator, Environment, Package
+from troubleshoot.reading.report import Failure, Frame, Mention, Place, RaisedException, Report
 
 BLIP = """\
 My captions fail since the update, on a Tesla T4 (token hf_abcdefghijklmnopqrstuvwxyz012345):

@@ -12,12 +12,12 @@ import render_samples as samples
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from troubleshoot.errors import InputError
-from troubleshoot.render import FORMATS, render
-from troubleshoot.render.content import answer_options, shorten
-from troubleshoot.render.layout import columns
-from troubleshoot.render.markdown import escape, fence
-from troubleshoot.result import Question
+from troubleshoot.basics.errors import InputError
+from troubleshoot.engine.result import Question
+from troubleshoot.telling import FORMATS, render
+from troubleshoot.telling.content import answer_options, shorten
+from troubleshoot.telling.layout import columns
+from troubleshoot.telling.markdown import escape, fence
 
 EVERY = pytest.mark.parametrize("name", samples.ALL)
 

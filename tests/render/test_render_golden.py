@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import render_samples as samples
 
-from troubleshoot.render import render
+from troubleshoot.telling import render
 
 FOLDER = Path(__file__).parent.parent / "data" / "render"
 ENDINGS = {"text": "txt", "markdown": "md", "html": "html", "json": "json"}

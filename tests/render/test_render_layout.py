@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from troubleshoot.redact import redact_text
-from troubleshoot.render.layout import clip, columns, pad, paint, shorter_path, visible, wrap
+from troubleshoot.basics.redact import redact_text
+from troubleshoot.telling.layout import clip, columns, pad, paint, shorter_path, visible, wrap
 
 TEXT = st.text(st.one_of(st.sampled_from(" 中文，。（）abc`\n\t"), st.characters(codec="utf-8")), max_size=200)
 

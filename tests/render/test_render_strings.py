@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 import troubleshoot.commands
-import troubleshoot.render
-from troubleshoot.render.strings import TABLES
-from troubleshoot.render.words import Words
+import troubleshoot.telling
+from troubleshoot.telling.strings import TABLES
+from troubleshoot.telling.words import Words
 
-SOURCES = [path for package in (troubleshoot.render, troubleshoot.commands) for path in Path(str(package.__file__)).parent.glob("*.py")]
+SOURCES = [path for package in (troubleshoot.telling, troubleshoot.commands) for path in Path(str(package.__file__)).parent.glob("*.py")]
 
 
 def holes(text: str) -> set[str]:

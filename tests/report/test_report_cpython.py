@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from troubleshoot.report import Report, read_report
+from troubleshoot.reading import Report, read_report
 
 VERSIONS = ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14")
 

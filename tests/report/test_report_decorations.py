@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from troubleshoot.report import Report, read_report
+from troubleshoot.reading import Report, read_report
 
 DATA = Path(__file__).parents[1] / "data" / "reports"
 BASES = {name: (DATA / f"{name}.txt").read_text(encoding="utf-8") for name in ("cpython_torch", "cpython_chained", "cpython_state_dict")}

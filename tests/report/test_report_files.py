@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from troubleshoot.errors import InputError
-from troubleshoot.report import read_report, read_report_file
+from troubleshoot.basics.errors import InputError
+from troubleshoot.reading import read_report, read_report_file
 
 FAILURE = (
     'Traceback (most recent call last):\n  File "train.py", line 7, in step\n    loss.backward()\n'

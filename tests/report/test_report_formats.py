@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from troubleshoot.report import Failure, read_report
+from troubleshoot.reading import Failure, read_report
 
 FRAMES = """\
   File "/home/u/train.py", line 10, in <module>

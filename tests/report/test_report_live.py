@@ -8,7 +8,7 @@ import traceback
 
 import pytest
 
-from troubleshoot.report import read_report, report_from_exception
+from troubleshoot.reading import read_report, report_from_exception
 
 
 def caught(function) -> BaseException:  # type: ignore[no-untyped-def]

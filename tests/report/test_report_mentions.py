@@ -8,8 +8,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from troubleshoot.report import read_report
-from troubleshoot.report.mention_options import TABLES
+from troubleshoot.reading import read_report
+from troubleshoot.reading.mention_options import TABLES
 
 
 def said(text: str, kind: str) -> list[tuple[str, str]]:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from troubleshoot.report import read_report
+from troubleshoot.reading import read_report
 
 
 def traceback(functions: list[str], error: str, file: str = "train.py") -> list[str]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from troubleshoot.report import read_report_file
+from troubleshoot.reading import read_report_file
 
 DATA = Path(__file__).parents[1] / "data" / "reports"
 MESSAGE = "mat1 and mat2 must have the same dtype, but got Float and Half"

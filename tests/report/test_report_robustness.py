@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from troubleshoot.report import Report, read_report
+from troubleshoot.reading import Report, read_report
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "fuzz"))
 from report_pieces import PIECES, check

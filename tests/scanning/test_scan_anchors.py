@@ -10,12 +10,12 @@ from scan_logs import LINEAR, ROOT, healthy
 from troubleshoot import load_kb
 from troubleshoot.knowledge.index import SCOPE_OWNER
 from troubleshoot.knowledge.templates import Literal, parse_template
-from troubleshoot.report import read_report
-from troubleshoot.scanning import scan
-from troubleshoot.scanning.anchors import SHORTEST, anchors_of, is_log_symptom, message_texts, symptom_texts
-from troubleshoot.scanning.examine import HEAD, Examiner
-from troubleshoot.scanning.finders import PythonFinder, open_finder
-from troubleshoot.scanning.stretch import Stretch
+from troubleshoot.reading import read_report
+from troubleshoot.scale.scanning import scan
+from troubleshoot.scale.scanning.anchors import SHORTEST, anchors_of, is_log_symptom, message_texts, symptom_texts
+from troubleshoot.scale.scanning.examine import HEAD, Examiner
+from troubleshoot.scale.scanning.finders import PythonFinder, open_finder
+from troubleshoot.scale.scanning.stretch import Stretch
 
 BASE = load_kb()
 ANCHORS = anchors_of(BASE)

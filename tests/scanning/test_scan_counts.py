@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from scan_logs import FRAMES, LINEAR, healthy, interleaved, long_log
 
-from troubleshoot.scanning import ScanResult, scan
-from troubleshoot.scanning.last import last_failure
-from troubleshoot.scanning.run import Options, Reader
+from troubleshoot.scale.scanning import ScanResult, scan
+from troubleshoot.scale.scanning.last import last_failure
+from troubleshoot.scale.scanning.scan import Options, Reader
 
 
 def told(result: ScanResult) -> set[tuple[object, ...]]:

@@ -12,7 +12,7 @@ import pytest
 from scan_logs import FRAMES, healthy
 
 from troubleshoot import InputError
-from troubleshoot.scanning import Problem, scan
+from troubleshoot.scale.scanning import Problem, scan
 
 FAILURE = FRAMES.encode()
 CLEAN = healthy(300) + FAILURE + healthy(300)
@@ -121,7 +121,7 @@ def test_nothing_to_read(tmp_path: Path) -> None:
 
 def test_different_failures_stay_bounded(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Beyond the limit further problems are counted, and the result says so."""
-    monkeypatch.setattr("troubleshoot.scanning.model.MOST_ROWS", 10)
+    monkeypatch.setattr("troubleshoot.scale.scanning.problems.MOST_ROWS", 10)
     names = [f"{chr(97 + a)}{chr(97 + b)}" for a in range(5) for b in range(5)]
     log.write_bytes(b"".join(healthy(200, n) + f"RuntimeError: the {name} is broken\n\n".encode() for n, name in enumerate(names)))
     result = scan([log])

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 from scan_logs import FRAMES, healthy
 
-from troubleshoot.scanning import Problem
-from troubleshoot.scanning.follow import Follower
-from troubleshoot.scanning.run import Options, Reader
+from troubleshoot.scale.scanning import Problem
+from troubleshoot.scale.scanning.follow import Follower
+from troubleshoot.scale.scanning.scan import Options, Reader
 
 READER = Reader(Options())
 COMMAND = [sys.executable, "-m", "troubleshoot", "scan", "--format", "jsonl", "--follow"]

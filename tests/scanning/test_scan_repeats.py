@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from scan_logs import FRAMES
 
-from troubleshoot.scanning import scan
-from troubleshoot.scanning.model import Tally
-from troubleshoot.scanning.repeats import Repeats
-from troubleshoot.scanning.run import Options, Reader
-from troubleshoot.scanning.stretch import Stretch
+from troubleshoot.scale.scanning import scan
+from troubleshoot.scale.scanning.problems import Tally
+from troubleshoot.scale.scanning.repeats import Repeats
+from troubleshoot.scale.scanning.scan import Options, Reader
+from troubleshoot.scale.scanning.stretch import Stretch
 
 READER = Reader(Options(finder="python"))
 

@@ -9,7 +9,7 @@ import pytest
 from scan_logs import FRAMES, healthy, long_log
 
 from troubleshoot import InputError
-from troubleshoot.scanning import ScanResult, scan
+from troubleshoot.scale.scanning import ScanResult, scan
 
 UNIT = 50_000
 
@@ -17,7 +17,7 @@ UNIT = 50_000
 @pytest.fixture(autouse=True)
 def _small_overlap(monkeypatch: pytest.MonkeyPatch) -> None:
     """As units are small here, what neighbours share is small too."""
-    monkeypatch.setattr("troubleshoot.scanning.units.OVERLAP", 10_000)
+    monkeypatch.setattr("troubleshoot.scale.scanning.units.OVERLAP", 10_000)
 
 
 def told(result: ScanResult) -> set[tuple[object, ...]]:
@@ -32,7 +32,7 @@ def test_an_interrupted_scan_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyP
     """What was read before the interruption is not read again, and the counts are those of one scan."""
     log, state = tmp_path / "train.log", tmp_path / "scan.state"
     log.write_bytes(long_log(30))
-    monkeypatch.setattr("troubleshoot.scanning.run._SAVE_EVERY", 0.0)
+    monkeypatch.setattr("troubleshoot.scale.scanning.scan._SAVE_EVERY", 0.0)
     read = []
 
     def stop(done: int, total: int, problems: int) -> None:

@@ -10,8 +10,8 @@ from typing import Any
 
 from fastapi import FastAPI
 
-from troubleshoot.report import Report
-from troubleshoot.result import Diagnosis
+from troubleshoot.engine.result import Diagnosis
+from troubleshoot.reading import Report
 from troubleshoot.serve import Settings, create_app
 from troubleshoot.serve.engine import Engine
 

@@ -11,7 +11,7 @@ import pytest
 from founding import BLIP2, QWEN2_VL
 
 from troubleshoot import diagnose
-from troubleshoot.errors import InputError
+from troubleshoot.basics.errors import InputError
 from troubleshoot.serve import tasks
 from troubleshoot.serve.engine import Engine, as_data, usable
 from troubleshoot.serve.feedback import Feedback, counts

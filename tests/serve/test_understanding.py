@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from troubleshoot.result import Question
+from troubleshoot.engine.result import Question
 from troubleshoot.serve.chat.understanding import language_of, understand
 
 GPU = Question("Which GPU?", "gpu", ("T4", "V100", "A100", "RTX 4090", "cpu"), ())

@@ -30,7 +30,7 @@ from starlette.applications import Starlette
 from starlette.routing import Mount
 from starlette.testclient import TestClient
 
-from troubleshoot.errors import InputError
+from troubleshoot.basics.errors import InputError
 from troubleshoot.serve import Settings, create_app
 from troubleshoot.serve.errors import RequestError
 from troubleshoot.serve.processes import Pool

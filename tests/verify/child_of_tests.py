@@ -4,7 +4,7 @@ import sys
 
 import tests_verify_cases  # noqa: F401
 
-from troubleshoot.verify.child import main
+from troubleshoot.lab.verify.child import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import troubleshoot.verify.bisect as bisect_module
-from troubleshoot.errors import InputError
-from troubleshoot.verify.bisect import CANNOT, Bisection, Border, Probe, find_borders, state_of, write_bisection
-from troubleshoot.verify.model import RunResult
+import troubleshoot.lab.verify.bisect as bisect_module
+from troubleshoot.basics.errors import InputError
+from troubleshoot.lab.verify.bisect import CANNOT, Bisection, Border, Probe, find_borders, state_of, write_bisection
+from troubleshoot.lab.verify.outcomes import RunResult
 
 BLIP2 = ["4.48.0", "4.48.3", "4.49.0", "4.50.0", "4.50.1", "4.50.2", "4.50.3", "4.51.0", "4.51.1", "4.51.3", "4.52.0"]
 

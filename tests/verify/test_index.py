@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from troubleshoot.verify import index
+from troubleshoot.lab.verify import index
 
 _JSON = {
     "meta": {"api-version": "1.1"},

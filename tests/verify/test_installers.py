@@ -12,9 +12,9 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("pip")
 
-from troubleshoot.verify import installers, isolated, verify
-from troubleshoot.verify.installers import Download, IsolationError
-from troubleshoot.verify.signals import Stop
+from troubleshoot.lab.verify import installers, isolated, verify
+from troubleshoot.lab.verify.installers import Download, IsolationError
+from troubleshoot.lab.verify.signals import Stop
 
 pytestmark = pytest.mark.torch
 

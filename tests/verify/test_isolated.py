@@ -12,8 +12,8 @@ import pytest
 
 pytest.importorskip("torch")
 
-from troubleshoot.verify import isolated
-from troubleshoot.verify.signals import Stop
+from troubleshoot.lab.verify import isolated
+from troubleshoot.lab.verify.signals import Stop
 
 pytestmark = pytest.mark.torch
 
@@ -35,7 +35,7 @@ def test_torch_is_linked_and_nothing_leaks_in() -> None:
     """The environment imports torch and this package, and finds no other package of the user's."""
     interpreter = isolated.prepare({}, Stop())
     program = (
-        "import sys, torch, importlib.util as u, troubleshoot.verify.registry as r; assert len(r.cases()) >= 60; "
+        "import sys, torch, importlib.util as u, troubleshoot.lab.verify.registry as r; assert len(r.cases()) >= 60; "
         "print(torch.__version__, u.find_spec('hypothesis'), u.find_spec('typer'))"
     )
     done = subprocess.run([interpreter.python, "-c", program], env=interpreter.environment(), capture_output=True, text=True, check=True)

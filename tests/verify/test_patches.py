@@ -9,9 +9,9 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import troubleshoot  # noqa: E402
-from troubleshoot.errors import InputError  # noqa: E402
-from troubleshoot.fixes.actions import PATCHES  # noqa: E402
-from troubleshoot.verify import patches  # noqa: E402
+from troubleshoot.basics.errors import InputError  # noqa: E402
+from troubleshoot.engine.fixes.actions import PATCHES  # noqa: E402
+from troubleshoot.lab.verify import patches  # noqa: E402
 
 pytestmark = pytest.mark.torch
 

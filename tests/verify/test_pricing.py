@@ -12,15 +12,15 @@ import pytest
 
 from troubleshoot import diagnose
 from troubleshoot.cli import main
-from troubleshoot.fixes.price import Price, price
-from troubleshoot.verify import timing
-from troubleshoot.verify.html import render_html
-from troubleshoot.verify.model import Before, Case, FixOutcome, Job, Program, RunResult, Timing, Verification
-from troubleshoot.verify.pricing import NO_GPU, Prices, count_by_config, prices_of, target, timed
-from troubleshoot.verify.runner import verify, verify_diagnosis
-from troubleshoot.verify.runs import run_job
-from troubleshoot.verify.signals import stoppable
-from troubleshoot.verify.text import memory_text, render_verification
+from troubleshoot.engine.fixes.price import Price, price
+from troubleshoot.lab.verify import timing
+from troubleshoot.lab.verify.outcomes import Before, Case, FixOutcome, Job, Program, RunResult, Timing, Verification
+from troubleshoot.lab.verify.pricing import NO_GPU, Prices, count_by_config, prices_of, target, timed
+from troubleshoot.lab.verify.runner import verify, verify_diagnosis
+from troubleshoot.lab.verify.runs import run_job
+from troubleshoot.lab.verify.signals import stoppable
+from troubleshoot.lab.verify.verify_page import render_html
+from troubleshoot.lab.verify.verify_text import memory_text, render_verification
 
 BLIP2 = "Salesforce/blip2-opt-2.7b"
 
@@ -158,7 +158,7 @@ def test_a_gpu_without_a_known_memory_is_refused(gpu: str, said: str, capsys: py
 def test_a_layer_is_timed_per_dtype() -> None:
     """What runs on a GPU, run at a small size on the CPU: seconds, or why there are none. In a process of its own, as it always is."""
     code = (
-        "import json, torch; from troubleshoot.verify import timing; "
+        "import json, torch; from troubleshoot.lab.verify import timing; "
         "print(json.dumps(timing.measure(torch, 'cpu', ('float32', 'bfloat16', 'int32'), hidden=32, tokens=8, seconds=0.01)))"
     )
     seen = json.loads(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
@@ -208,7 +208,7 @@ def test_the_child_times_the_real_size(tmp_path: Path) -> None:
     job = Job("timing", "timing", "cpu", "float32", str(tmp_path), "", dtypes=("float32",))
     case = Case("timing", "Timing", (), lambda setting: Program(None, {}))
     with stoppable() as stop:
-        from troubleshoot.verify.isolated import this_interpreter
+        from troubleshoot.lab.verify.isolated import this_interpreter
 
         result = run_job(job, case, this_interpreter(), stop, timeout=300)
     told = timed(result)

@@ -14,13 +14,13 @@ import pytest
 
 pytest.importorskip("torch")
 
-from troubleshoot.verify import registry
-from troubleshoot.verify.isolated import Interpreter
-from troubleshoot.verify.model import Job, RunResult
-from troubleshoot.verify.registry import find_case
-from troubleshoot.verify.runs import run_job
-from troubleshoot.verify.signals import Stop
-from troubleshoot.verify.workspace import start_time, sweep, workspace
+from troubleshoot.lab.verify import registry
+from troubleshoot.lab.verify.isolated import Interpreter
+from troubleshoot.lab.verify.outcomes import Job, RunResult
+from troubleshoot.lab.verify.registry import find_case
+from troubleshoot.lab.verify.runs import run_job
+from troubleshoot.lab.verify.signals import Stop
+from troubleshoot.lab.verify.workspace import start_time, sweep, workspace
 
 pytestmark = [pytest.mark.torch, pytest.mark.skipif(os.name == "nt", reason="the cases use POSIX signals")]
 

@@ -8,19 +8,19 @@ from typing import Any
 
 import pytest
 
+from troubleshoot.basics.errors import InputError, UnknownIssueError
 from troubleshoot.cli import main
-from troubleshoot.environment.model import Environment, Package
-from troubleshoot.errors import InputError, UnknownIssueError
+from troubleshoot.engine.records import seen_in
 from troubleshoot.knowledge import load_kb
 from troubleshoot.knowledge.schema import Affected, Range
-from troubleshoot.records import seen_in
-from troubleshoot.verify import requirements
-from troubleshoot.verify.model import CEILING, FLOORS, Before, Case, FixOutcome, Program, RunResult, Verification, verdict_of
-from troubleshoot.verify.play import play
-from troubleshoot.verify.records import write_records
-from troubleshoot.verify.registry import cases, cases_of, find_case
-from troubleshoot.verify.runner import judge, tolerances, verify, verify_diagnosis
-from troubleshoot.verify.text import render_summary, render_verification
+from troubleshoot.lab.verify import requirements
+from troubleshoot.lab.verify.outcomes import CEILING, FLOORS, Before, Case, FixOutcome, Program, RunResult, Verification, verdict_of
+from troubleshoot.lab.verify.play import play
+from troubleshoot.lab.verify.records import write_records
+from troubleshoot.lab.verify.registry import cases, cases_of, find_case
+from troubleshoot.lab.verify.runner import judge, tolerances, verify, verify_diagnosis
+from troubleshoot.lab.verify.verify_text import render_summary, render_verification
+from troubleshoot.reading.environment.machine import Environment, Package
 
 EMPTY = Program(None, {})
 
@@ -48,7 +48,7 @@ def test_every_entry_names_a_case_that_declares_it() -> None:
 
 def test_plays_are_fixes_of_the_entry() -> None:
     """A case plays fixes that exist, of the entry or of the advice for its cause."""
-    from troubleshoot.fixes.select import fixes_of
+    from troubleshoot.engine.fixes.select import fixes_of
 
     base = load_kb()
     for one in cases().values():
@@ -66,7 +66,7 @@ def test_listing_cases_imports_no_torch() -> None:
     import subprocess
     import sys
 
-    program = "import sys; from troubleshoot.verify.registry import cases; assert len(cases()) >= 60; sys.exit('torch' in sys.modules)"
+    program = "import sys; from troubleshoot.lab.verify.registry import cases; assert len(cases()) >= 60; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 
@@ -205,7 +205,7 @@ def test_the_page_is_whole_and_escaped(linear: Verification) -> None:
     from dataclasses import replace
     from html.parser import HTMLParser
 
-    from troubleshoot.verify.html import render_html
+    from troubleshoot.lab.verify.verify_page import render_html
 
     page = render_html([replace(linear, before=replace(linear.before, error="<script>alert(1)</script>"))])
     assert "<script>" not in page and "http" not in page

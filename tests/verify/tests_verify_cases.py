@@ -7,8 +7,8 @@ import signal
 import sys
 import time
 
-from troubleshoot.verify.model import Program, Setting
-from troubleshoot.verify.registry import case
+from troubleshoot.lab.verify.outcomes import Program, Setting
+from troubleshoot.lab.verify.registry import case
 
 
 @case(issues=("tests/hangs",), timeout=30.0)

@@ -16,9 +16,9 @@ torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 from watch_models import TinyT5, ids  # noqa: E402
 
-from troubleshoot.errors import InputError  # noqa: E402
-from troubleshoot.watching import Watch, loss_scales, watch  # noqa: E402
-from troubleshoot.watching.scales import ScaleHistory  # noqa: E402
+from troubleshoot.basics.errors import InputError  # noqa: E402
+from troubleshoot.lab.watching import Watch, loss_scales, watch  # noqa: E402
+from troubleshoot.lab.watching.scales import ScaleHistory  # noqa: E402
 
 pytestmark = pytest.mark.torch
 
@@ -289,7 +289,7 @@ def test_something_that_is_no_module_is_refused() -> None:
 
 def test_watch_is_public_and_stays_the_function() -> None:
     """Importing the package that holds it does not replace the function."""
-    import troubleshoot.watching.session
+    import troubleshoot.lab.watching.session
 
     assert callable(troubleshoot.watch)
     assert troubleshoot.watch is watch

@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 from watch_models import TinyT5, ids  # noqa: E402
 
-from troubleshoot.watching import watch  # noqa: E402
+from troubleshoot.lab.watching import watch  # noqa: E402
 
 pytestmark = pytest.mark.torch
 
@@ -215,7 +215,7 @@ def test_a_fault_of_the_watch_itself_ends_it_and_not_the_program(monkeypatch: py
     def broken(_: torch.Tensor) -> torch.Tensor:
         raise ZeroDivisionError("broken")
 
-    monkeypatch.setattr("troubleshoot.watching.recorder.sample_of", broken)
+    monkeypatch.setattr("troubleshoot.lab.watching.recorder.sample_of", broken)
     model = nn.Linear(2, 2)
     with watch(model) as watching:
         assert model(torch.zeros(1, 2)).shape == (1, 2)

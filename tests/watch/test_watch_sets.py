@@ -11,8 +11,8 @@ from torch import nn  # noqa: E402
 from watch_models import TinyT5, ids  # noqa: E402
 
 import troubleshoot  # noqa: E402
-from troubleshoot.errors import InputError  # noqa: E402
-from troubleshoot.watching import keep_float32, watch  # noqa: E402
+from troubleshoot.basics.errors import InputError  # noqa: E402
+from troubleshoot.lab.watching import keep_float32, watch  # noqa: E402
 
 pytestmark = pytest.mark.torch
 

@@ -8,10 +8,10 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from troubleshoot.watching.analysis import Analysis  # noqa: E402
-from troubleshoot.watching.recorder import Measured, Packet, Seen  # noqa: E402
-from troubleshoot.watching.tensors import SAMPLE, sample_of  # noqa: E402
-from troubleshoot.watching.transfer import receive, send  # noqa: E402
+from troubleshoot.lab.watching.analysis import Analysis  # noqa: E402
+from troubleshoot.lab.watching.recorder import Measured, Packet, Seen  # noqa: E402
+from troubleshoot.lab.watching.tensors import SAMPLE, sample_of  # noqa: E402
+from troubleshoot.lab.watching.transfer import receive, send  # noqa: E402
 
 pytestmark = pytest.mark.torch
 

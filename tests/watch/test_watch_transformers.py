@@ -9,7 +9,7 @@ import pytest
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
-from troubleshoot.watching import keep_float32, watch  # noqa: E402
+from troubleshoot.lab.watching import keep_float32, watch  # noqa: E402
 
 pytestmark = [pytest.mark.torch, pytest.mark.slow]
 

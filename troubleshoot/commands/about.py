@@ -39,8 +39,8 @@ def internal_error(error: Exception) -> str:
     """Return what to tell the user about a fault of the program: one line, and a draft of a report without personal details."""
     import traceback
 
-    from troubleshoot.redact import redact_text
-    from troubleshoot.render.layout import visible
+    from troubleshoot.basics.redact import redact_text
+    from troubleshoot.telling.layout import visible
 
     arguments = " ".join(argument if argument.startswith("-") else "..." for argument in sys.argv[1:])
     lines = [

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from troubleshoot.basics.errors import InputError
 from troubleshoot.commands import process
-from troubleshoot.errors import InputError
 
 if TYPE_CHECKING:
-    from troubleshoot.auditing.model import Audit
+    from troubleshoot.lab.auditing.findings import Audit
 
 EXAMPLES = (
     "troubleshoot audit my_package.models:build",
@@ -60,7 +60,7 @@ def run(
     if checkpoint is not None:
         if dtype or gpu or meta:
             raise InputError("--dtype, --gpu and --meta are for models; a checkpoint is looked at as it is stored")
-        from troubleshoot.auditing.checkpoint import audit_checkpoint
+        from troubleshoot.lab.auditing.checkpoint import audit_checkpoint
 
         result = audit_checkpoint(checkpoint)
     else:
@@ -79,7 +79,7 @@ def _audit_model(target: str, dtype: str | None, gpu: str | None, meta: bool) ->
         raise InputError("auditing a model needs torch in this environment; --checkpoint does not") from None
     from contextlib import nullcontext
 
-    from troubleshoot.auditing.run import audit as audit_model
+    from troubleshoot.lab.auditing.audit import audit as audit_model
 
     factory = _imported(target)
     if isinstance(factory, torch.nn.Module):

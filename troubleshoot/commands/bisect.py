@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from troubleshoot.basics.errors import InputError
 from troubleshoot.commands import process
 from troubleshoot.commands.diagnose import load
-from troubleshoot.errors import InputError
 
 if TYPE_CHECKING:
-    from troubleshoot.verify.bisect import Bisection
+    from troubleshoot.lab.verify.bisect import Bisection
 
 
 def run(
@@ -33,7 +33,7 @@ def run(
 ) -> int:
     """Print the releases that were run and where the behaviour changes. Return 0 where every issue has a border, 1 where one has none."""
     process.check_format(format, ("text", "json"))
-    from troubleshoot.verify.bisect import bisect, write_bisection
+    from troubleshoot.lab.verify.bisect import bisect, write_bisection
 
     def say(text: str) -> None:
         if sys.stderr is not None and sys.stderr.isatty():
@@ -50,7 +50,7 @@ def run(
         for result in results:
             write_bisection(Path(record), result)
     if format == "json":
-        from troubleshoot.redact import redact_data
+        from troubleshoot.basics.redact import redact_data
 
         data = [redact_data(one.to_dict(), personal=False) for one in results]
         process.write(json.dumps(data[0] if len(data) == 1 else data, ensure_ascii=False, indent=2) + "\n", output)

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from troubleshoot.basics.errors import InputError
 from troubleshoot.commands import process
 from troubleshoot.commands.diagnose import load, pairs, read_source
-from troubleshoot.errors import InputError
 
 
 def run_why(
@@ -27,8 +27,8 @@ def run_why(
     process.check_format(format, ("text", "json"))
     known = pairs("--answer", answers, "package.apex=absent")
     versions = pairs("--have", have, "transformers=4.50.1", bare="")
+    from troubleshoot.basics.redact import redact_data, redact_text
     from troubleshoot.curation import why
-    from troubleshoot.redact import redact_data, redact_text
 
     result = why(read_source(report), issue.strip(), kb=load(kb), answers=known or None, gpu=gpu, have=versions or None)
     if format == "json":

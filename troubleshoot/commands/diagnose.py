@@ -11,17 +11,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
+from troubleshoot.basics.errors import InputError
+from troubleshoot.basics.timelimit import OutOfTimeError, time_limit
 from troubleshoot.commands import process
-from troubleshoot.errors import InputError
-from troubleshoot.render import FORMATS, render
-from troubleshoot.timelimit import OutOfTimeError, time_limit
+from troubleshoot.telling import FORMATS, render
 
 if TYPE_CHECKING:
-    from troubleshoot.environment.model import Environment
+    from troubleshoot.engine.result import Diagnosis
     from troubleshoot.knowledge import KnowledgeBase
-    from troubleshoot.report.files import Loaded
-    from troubleshoot.report.model import Report
-    from troubleshoot.result import Diagnosis
+    from troubleshoot.reading.environment.machine import Environment
+    from troubleshoot.reading.report import Report
+    from troubleshoot.reading.report_files import Loaded
 
 #: Seconds that a diagnosis may take without --timeout. It takes milliseconds, and of the longest report a few seconds.
 LIMIT = 60.0
@@ -61,7 +61,7 @@ def run(
     source, left_out = load_source(file, seconds)
     base = load(kb, warn=False)
 
-    from troubleshoot.diagnosis import diagnose
+    from troubleshoot.engine.diagnosis import diagnose
 
     def shown_of(report: Loaded, notes: Sequence[str]) -> tuple[Diagnosis, str]:
         diagnosis = diagnose(
@@ -110,14 +110,14 @@ def _with_verification(text: str, diagnosis: Diagnosis, format: str, width: int)
     """Reproduce the first diagnosis and put what was seen behind it: as text, or as the key ``verification`` of the JSON object."""
     if format not in ("text", "json"):
         raise InputError(f"--verify does not go with --format {format}: use text or json, or `troubleshoot verify ISSUE --format html`")
-    from troubleshoot.verify.runner import verify_diagnosis
+    from troubleshoot.lab.verify.runner import verify_diagnosis
 
     result = verify_diagnosis(diagnosis)
     if format == "json":
         import json
 
         data = json.loads(text)
-        from troubleshoot.redact import redact_data
+        from troubleshoot.basics.redact import redact_data
 
         data["verification"] = redact_data(result.to_dict(), personal=False) if result is not None else None
         return json.dumps(data, ensure_ascii=False, indent=2) + "\n"
@@ -125,7 +125,7 @@ def _with_verification(text: str, diagnosis: Diagnosis, format: str, width: int)
         first = diagnosis.first
         about = f"{first.issue} has no reproduction case" if first is not None else "there is no diagnosis to reproduce"
         return f"{text}\nVerify  {about}.\n"
-    from troubleshoot.verify.text import render_verification
+    from troubleshoot.lab.verify.verify_text import render_verification
 
     return f"{text}\n{render_verification(result, width=width)}"
 
@@ -156,7 +156,7 @@ def load_source(file: str | None, seconds: float | None) -> tuple[Loaded, list[s
         raise InputError(
             "no report given. Name a file (troubleshoot diagnose error.txt), or pipe into it (python train.py 2>&1 | troubleshoot diagnose)"
         )
-    from troubleshoot.report.files import load_report_file
+    from troubleshoot.reading.report_files import load_report_file
 
     if file is not None and file != "-":
         if not _is_pipe(file):
@@ -211,7 +211,7 @@ def _from_pipe(file: str, seconds: float | None) -> tuple[Loaded, list[str]]:
 
 
 def _loaded(handle: int, name: str, until: float | None) -> tuple[Loaded, list[str]]:
-    from troubleshoot.report.files import load_report_file
+    from troubleshoot.reading.report_files import load_report_file
 
     stream = _Waiting(handle, until)
     try:
@@ -270,13 +270,13 @@ def chosen_environment(choice: str, python: str | None, deep: bool) -> str | Pat
     if python is not None:
         if choice not in ("auto", "local"):
             raise InputError(f"--python {python} and --env {choice} contradict each other: give one of them")
-        from troubleshoot.environment.foreign import foreign_environment
+        from troubleshoot.reading.environment.foreign import foreign_environment
 
         return foreign_environment(python, deep=deep)
     if deep:
         if choice not in ("auto", "local"):
             raise InputError(f"--deep asks this machine, --env {choice} does not: give one of them")
-        from troubleshoot.environment.foreign import deep_environment
+        from troubleshoot.reading.environment.foreign import deep_environment
 
         return deep_environment()
     if choice in ("auto", "local", "report"):

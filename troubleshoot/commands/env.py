@@ -9,7 +9,7 @@ def run(
     *, deep: bool, python: str | None, format: str, language: str | None, one_liner: bool, redact: bool, output: str | None, color: str
 ) -> int:
     """Print what is known of this machine, or of another interpreter's environment."""
-    from troubleshoot.environment import ONE_LINE_PROBE, deep_environment, foreign_environment, local_environment
+    from troubleshoot.reading.environment import ONE_LINE_PROBE, deep_environment, foreign_environment, local_environment
 
     format = process.check_format(format, ("text", "markdown", "json", "html"))
     colored = process.use_color(color, output) and format == "text"
@@ -26,13 +26,13 @@ def run(
     if format == "json":
         import json
 
-        from troubleshoot.environment import to_json
-        from troubleshoot.redact import redact_data
+        from troubleshoot.basics.redact import redact_data
+        from troubleshoot.reading.environment import to_json
 
         process.write(json.dumps(redact_data(to_json(environment), personal=redact), ensure_ascii=False, indent=2) + "\n", output)
         return 0
-    from troubleshoot.render import render_documents
-    from troubleshoot.render.machine import machine_document
+    from troubleshoot.telling import render_documents
+    from troubleshoot.telling.machine import machine_document
 
     page = machine_document(environment, spoken, python, deep=deep)
     process.write(render_documents((page,), format, color=colored, width=process.width(output), redact=redact), output)

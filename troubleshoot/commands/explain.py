@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from troubleshoot.basics.errors import UnknownIssueError
 from troubleshoot.commands import process
 from troubleshoot.commands.diagnose import load
-from troubleshoot.errors import UnknownIssueError
 
 if TYPE_CHECKING:
     from troubleshoot.knowledge import KnowledgeBase
@@ -39,8 +39,8 @@ def run(issue: str, *, format: str, language: str | None, kb: Sequence[str], out
 
         process.write(msgspec.json.format(msgspec.json.encode(entry), indent=2).decode() + "\n", output)
         return 0
-    from troubleshoot.render import render_documents
-    from troubleshoot.render.entry import entry_document
+    from troubleshoot.telling import render_documents
+    from troubleshoot.telling.entry import entry_document
 
     special = tuple(id_ for id_ in base.ids() if entry.id in base.entry(id_).refines)
     process.write(render_documents((entry_document(entry, spoken, special),), format, color=colored, width=process.width(output)), output)
@@ -53,8 +53,8 @@ def _cause(base: KnowledgeBase, code: str, format: str, language: str, color: bo
         import msgspec
 
         return msgspec.json.format(msgspec.json.encode({"cause": code, **msgspec.to_builtins(cause)}), indent=2).decode() + "\n"
-    from troubleshoot.render import render_documents
-    from troubleshoot.render.entry import cause_document
+    from troubleshoot.telling import render_documents
+    from troubleshoot.telling.entry import cause_document
 
     issues = []
     for id_ in base.ids():

@@ -10,21 +10,21 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from troubleshoot.basics.errors import InputError
 from troubleshoot.commands import process
 from troubleshoot.commands.diagnose import load
-from troubleshoot.editing.configs import is_config, plans_for_config
-from troubleshoot.editing.failure import Failure, failure_of
-from troubleshoot.editing.files import apply_files, protected, unified_diff
-from troubleshoot.editing.flags import is_shell, plan_for_arguments, plans_for_shell
-from troubleshoot.editing.model import Plan, Refusal, RefusedError
-from troubleshoot.errors import InputError
+from troubleshoot.lab.editing.configs import is_config, plans_for_config
+from troubleshoot.lab.editing.failure import Failure, failure_of
+from troubleshoot.lab.editing.files import apply_files, protected, unified_diff
+from troubleshoot.lab.editing.flags import is_shell, plan_for_arguments, plans_for_shell
+from troubleshoot.lab.editing.plans import Plan, Refusal, RefusedError
 
 if TYPE_CHECKING:
+    from troubleshoot.engine.result import FixAdvice
     from troubleshoot.knowledge import KnowledgeBase
-    from troubleshoot.result import FixAdvice
-    from troubleshoot.trying.fresh import Program
-    from troubleshoot.trying.proving import Proof
-    from troubleshoot.verify.signals import Stop
+    from troubleshoot.lab.trying.fresh import Program
+    from troubleshoot.lab.trying.proving import Proof
+    from troubleshoot.lab.verify.signals import Stop
 
 #: Plans that --run tries one after the other, unless --fix names one.
 _MOST_PLANS = 4
@@ -77,9 +77,9 @@ def run(
     module: bool = False,
 ) -> int:
     """Print the diff on stdout and what there is to say about it on stderr. Return 0 for an edit (that works, where it was run), else 1."""
-    from troubleshoot.trying.fresh import TIMEOUT, Program
-    from troubleshoot.verify.signals import stoppable
-    from troubleshoot.verify.workspace import workspace
+    from troubleshoot.lab.trying.fresh import TIMEOUT, Program
+    from troubleshoot.lab.verify.signals import stoppable
+    from troubleshoot.lab.verify.workspace import workspace
 
     process.check_format(format, ("text", "json"))
     if not module and not Path(script).is_file():
@@ -149,7 +149,7 @@ def _edit(
             return replace(found, why=why or "")
         found = _planned(program, base, failure, wanted, fix, read)
     if proving and found.plans:
-        from troubleshoot.trying.proving import prove
+        from troubleshoot.lab.trying.proving import prove
 
         plans = found.plans if fix is not None else found.plans[:_MOST_PLANS]
         proofs = prove(program, plans, found.failure, folder, stop, timeout=timeout, progress=_progress, read=read)
@@ -166,14 +166,14 @@ def _read(path: str) -> bytes:
 
 def _reported(report: str, base: KnowledgeBase) -> Failure:
     from troubleshoot.commands.diagnose import read_source
-    from troubleshoot.diagnosis import diagnose
+    from troubleshoot.engine.diagnosis import diagnose
 
     return failure_of(diagnose(read_source(report), kb=base))
 
 
 def _failed(program: Program, base: KnowledgeBase, folder: Path, stop: Stop, timeout: float) -> tuple[Failure | None, str | None]:
     """Run the program and return what it dies of, else why there is nothing to go by."""
-    from troubleshoot.trying.fresh import run_program_fresh
+    from troubleshoot.lab.trying.fresh import run_program_fresh
 
     process.say(f"troubleshoot: running {program.target} to see how it fails\n")
     ran = run_program_fresh(program, folder, stop, timeout=timeout)
@@ -183,7 +183,7 @@ def _failed(program: Program, base: KnowledgeBase, folder: Path, stop: Stop, tim
         return ran.failure, None
     if ran.outcome == "exited" and ran.output.strip():
         # It has caught its exception itself, and printed it.
-        from troubleshoot.diagnosis import diagnose
+        from troubleshoot.engine.diagnosis import diagnose
 
         failure = failure_of(diagnose(ran.output, environment="local", kb=base))
         if failure.known:
@@ -194,7 +194,7 @@ def _failed(program: Program, base: KnowledgeBase, folder: Path, stop: Stop, tim
 def _planned(
     program: Program, base: KnowledgeBase, failure: Failure | None, wanted: Any, fix: str | None, read: Mapping[str, bytes]
 ) -> _Outcome:
-    from troubleshoot.editing.entries import fixes_of_issue
+    from troubleshoot.lab.editing.entries import fixes_of_issue
 
     if wanted is not None and (failure is None or failure.issue != wanted.id):
         cause = failure.cause if failure is not None and failure.cause in [one.cause for one in wanted.causes] else wanted.cause
@@ -229,7 +229,7 @@ def _plans(
         return plans_for_config(program.file, fixes)
     if is_shell(program.file):
         return plans_for_shell(program.file, fixes)
-    from troubleshoot.editing.planning import plans_for
+    from troubleshoot.lab.editing.planning import plans_for
 
     plans, refused = plans_for(program.file, fixes, failure, data=read)
     further: list[Plan] = []

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from troubleshoot.basics.errors import InputError
 from troubleshoot.commands import process
 from troubleshoot.commands.diagnose import load
-from troubleshoot.errors import InputError
 
 if TYPE_CHECKING:
     from troubleshoot.knowledge.schema import Entry
@@ -26,13 +26,13 @@ def run_list(words: Sequence[str], *, format: str, language: str | None, kb: Seq
     if format == "json":
         process.write(json.dumps([listed(entry) for entry in found], ensure_ascii=False, indent=2) + "\n", output)
         return 0 if found else 1
-    from troubleshoot.render import render_documents
-    from troubleshoot.render.document import Document, Point, Section, Table
-    from troubleshoot.render.words import Words
+    from troubleshoot.telling import render_documents
+    from troubleshoot.telling.document import Document, Point, Section, Table
+    from troubleshoot.telling.words import Words
 
     say = Words(spoken)
     if format == "text":
-        from troubleshoot.render.layout import paint
+        from troubleshoot.telling.layout import paint
 
         lines = []
         for entry in found:

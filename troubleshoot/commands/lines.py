@@ -7,17 +7,17 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from troubleshoot.basics.errors import InputError
 from troubleshoot.commands import process
 from troubleshoot.commands.diagnose import load
-from troubleshoot.errors import InputError
 
 
 def run(packages: Sequence[str], *, cache: str | None, check: str | None, kb: Sequence[str], output: str | None) -> int:
     """Read the releases, write the table and tell what it holds. Return 1 where ``check`` finds a line that rules out its own release."""
     from troubleshoot.curation.line_table import gather, make_table, wrong_lines
     from troubleshoot.curation.traced_files import TRACED
+    from troubleshoot.engine.lines.table import LineTable
     from troubleshoot.knowledge.cache import write_atomically
-    from troubleshoot.lines.table import LineTable
 
     for name in packages:
         if name not in TRACED:
@@ -63,14 +63,14 @@ def _count(text: str | None) -> int:
 
 
 def _shipped() -> Path:
+    from troubleshoot.engine.lines.inferring import FILE
     from troubleshoot.knowledge.base import checkout_root
-    from troubleshoot.lines.inferring import FILE
 
     return checkout_root("Name a file of your own: --output FILE") / FILE
 
 
 def _cache_folder() -> Path:
-    from troubleshoot.verify.isolated import cache_root
+    from troubleshoot.lab.verify.isolated import cache_root
 
     return cache_root().parent / "released-sources"
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from troubleshoot.basics.errors import InputError
 from troubleshoot.commands import process
 from troubleshoot.commands.diagnose import load, read_source
-from troubleshoot.errors import InputError
 
 if TYPE_CHECKING:
     from troubleshoot.curation.draft import Draft
@@ -78,7 +78,7 @@ def _check(given: Given, base: KnowledgeBase) -> None:
         raise InputError("--package needs --introduced: the first release that shows the issue")
     if (given.introduced or given.fixed) and not given.package:
         raise InputError("--introduced and --fixed need --package: whose releases they are")
-    from troubleshoot.versions import parse_version
+    from troubleshoot.basics.versions import parse_version
 
     for option, version in (("--introduced", given.introduced), ("--fixed", given.fixed)):
         if version is not None and parse_version(version) is None:

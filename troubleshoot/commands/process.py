@@ -40,7 +40,7 @@ def guarded(command: Callable[[], int]) -> int:
 
 
 def _report(error: Exception) -> int:
-    from troubleshoot.errors import TroubleshootError
+    from troubleshoot.basics.errors import TroubleshootError
 
     if isinstance(error, TroubleshootError):
         complain(str(error))
@@ -67,8 +67,8 @@ def _report(error: Exception) -> int:
 
 def complain(text: str) -> None:
     """Print ``troubleshoot: TEXT`` on stderr, secrets masked and control characters made visible."""
-    from troubleshoot.redact import redact_text
-    from troubleshoot.render.layout import visible
+    from troubleshoot.basics.redact import redact_text
+    from troubleshoot.telling.layout import visible
 
     sys.stderr.write("troubleshoot: " + "\n".join(visible(line) for line in redact_text(text).split("\n")) + "\n")
 
@@ -93,8 +93,8 @@ _STDOUT = ("-", "/dev/stdout")
 
 
 def _save(data: bytes, output: str) -> None:
-    from troubleshoot.errors import InputError
-    from troubleshoot.saving import save
+    from troubleshoot.basics.errors import InputError
+    from troubleshoot.basics.saving import save
 
     try:
         save(output, data)
@@ -174,7 +174,7 @@ def progress(what: str) -> Iterator[Callable[[str], None]]:
 def use_color(choice: str, output: str | None) -> bool:
     """Tell whether to colour; see https://no-color.org. Raises InputError for another choice than auto, always, never."""
     if choice not in ("auto", "always", "never"):
-        from troubleshoot.errors import InputError
+        from troubleshoot.basics.errors import InputError
 
         raise InputError(f"--color {choice}: choose auto, always or never")
     if choice != "auto":
@@ -203,7 +203,7 @@ def language(choice: str | None) -> str:
     """Return "en" or "zh": the choice, ``TROUBLESHOOT_LANG``, or the locale's. Raises InputError for another language."""
     if choice is not None:
         if choice not in ("en", "zh"):
-            from troubleshoot.errors import InputError
+            from troubleshoot.basics.errors import InputError
 
             raise InputError(f"--lang {choice}: choose en or zh")
         return choice
@@ -219,7 +219,7 @@ def check_format(format: str, allowed: tuple[str, ...]) -> str:
     if format == "md" and "markdown" in allowed:
         return "markdown"
     if format not in allowed:
-        from troubleshoot.errors import InputError
+        from troubleshoot.basics.errors import InputError
 
         raise InputError(f"--format {format}: choose {', '.join(allowed[:-1])} or {allowed[-1]}")
     return format
@@ -238,7 +238,7 @@ def seconds_of(text: str | None, *, most: float = 1e6) -> float | None:
     except ValueError:
         value = 0.0
     if not 0 < value < most:
-        from troubleshoot.errors import InputError
+        from troubleshoot.basics.errors import InputError
 
         raise InputError(f"--timeout {text}: give the seconds that one run may take")
     return value

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 
-from troubleshoot.errors import InputError
+from troubleshoot.basics.errors import InputError
 
 #: Options with a value, by every spelling.
 _VALUES = {"--lang": "language", "--kb": "kb", "--output": "output", "-o": "output", "--timeout": "timeout", "--format": "format"}
@@ -73,7 +73,7 @@ def _run(waiting: list[str]) -> int:
 def _try_fixes(waiting: list[str], given: dict[str, list[str]], flags: set[str], *, module: bool, redact: bool) -> int:
     from troubleshoot.commands.process import guarded, seconds_of
     from troubleshoot.commands.try_fixes import run
-    from troubleshoot.trying.fresh import TIMEOUT
+    from troubleshoot.lab.trying.fresh import TIMEOUT
 
     last = {name: values[-1] for name, values in given.items()}
     told = {"output": last.get("output"), "language": last.get("language"), "kb": given.get("kb", []), "redact": redact}

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from troubleshoot.basics.errors import InputError
 from troubleshoot.commands import process
 from troubleshoot.commands.diagnose import load
 from troubleshoot.commands.options import Color, Language, Output, Overlays, Redact
-from troubleshoot.errors import InputError
 
 if TYPE_CHECKING:
-    from troubleshoot.environment.model import Environment
-    from troubleshoot.scanning.model import Problem, ScanResult
-    from troubleshoot.scanning.run import Options
+    from troubleshoot.reading.environment.machine import Environment
+    from troubleshoot.scale.scanning.problems import Problem, ScanResult
+    from troubleshoot.scale.scanning.scan import Options
 
 EXAMPLES = (
     "troubleshoot scan train.log",
@@ -105,7 +105,7 @@ def scan(
     Each row has the count, the first and the last place (file, line, step, rank) and the diagnosis. Memory stays bounded. Logs of many
     ranks may be interleaved. NaN losses, overflows and exhausted loss scales are counted too.
     """
-    from troubleshoot.scanning.run import Options
+    from troubleshoot.scale.scanning.scan import Options
 
     if report is not None:
         return _draw(report, output)
@@ -153,24 +153,24 @@ def _environment(choice: str) -> Environment | None:
     if choice == "report":
         return None
     if choice == "local":
-        from troubleshoot.environment.local import local_environment
+        from troubleshoot.reading.environment.local import local_environment
 
         return local_environment(accelerators=True)
-    from troubleshoot.environment.exchange import load_environment
+    from troubleshoot.reading.environment.exchange import load_environment
 
     return load_environment(Path(choice))
 
 
 def _print_anchors(options: Options, output: str | None) -> int:
     from troubleshoot.knowledge import load_kb
-    from troubleshoot.scanning.anchors import anchors_of
+    from troubleshoot.scale.scanning.anchors import anchors_of
 
     process.write("".join(one.text.decode() + "\n" for one in anchors_of(load_kb(options.overlays))), output)
     return 0
 
 
 def _scan(paths: list[str], options: Options, jobs: int, state: str | None) -> ScanResult:
-    from troubleshoot.scanning.run import scan as scan_logs
+    from troubleshoot.scale.scanning.scan import scan as scan_logs
 
     shown = _Progress()
     try:
@@ -196,7 +196,7 @@ class _Progress:
         now = time.monotonic()
         if now - self._shown < 0.2:
             return
-        from troubleshoot.scanning.text import progress_line
+        from troubleshoot.scale.scanning.scan_text import progress_line
 
         self._shown = now
         self._drawn = True
@@ -217,10 +217,10 @@ def _terminal_width() -> int:
 
 
 def _last(paths: list[str], options: Options) -> ScanResult:
-    from troubleshoot.scanning.last import last_failure
-    from troubleshoot.scanning.model import ScanResult
-    from troubleshoot.scanning.run import Reader
-    from troubleshoot.scanning.sources import find_files
+    from troubleshoot.scale.scanning.last import last_failure
+    from troubleshoot.scale.scanning.problems import ScanResult
+    from troubleshoot.scale.scanning.scan import Reader
+    from troubleshoot.scale.scanning.sources import find_files
 
     files, skipped = find_files(paths)
     reader = Reader(options)
@@ -242,9 +242,9 @@ def _last(paths: list[str], options: Options) -> ScanResult:
 def _follow(paths: list[str], options: Options, format: str, *, redact: bool, color: bool, output: str | None) -> int:
     if format == "html" or output is not None:
         raise InputError("--follow prints as it goes: use --format table or jsonl, and no --output")
-    from troubleshoot.scanning.follow import Follower, follow_files, follow_stdin, result_of
-    from troubleshoot.scanning.run import Reader
-    from troubleshoot.scanning.text import jsonl_row, problem_lines, summary_line
+    from troubleshoot.scale.scanning.follow import Follower, follow_files, follow_stdin, result_of
+    from troubleshoot.scale.scanning.scan import Reader
+    from troubleshoot.scale.scanning.scan_text import jsonl_row, problem_lines, summary_line
 
     width = process.width(None)
 
@@ -283,10 +283,10 @@ def _follow(paths: list[str], options: Options, format: str, *, redact: bool, co
 
 def _rendered(result: ScanResult, format: str, personal: bool, color: bool, width: int) -> str:
     if format == "html":
-        from troubleshoot.scanning.html import result_page
+        from troubleshoot.scale.scanning.scan_page import result_page
 
         return result_page(result, personal=personal)
-    from troubleshoot.scanning.text import to_jsonl, to_table
+    from troubleshoot.scale.scanning.scan_text import to_jsonl, to_table
 
     return to_jsonl(result, personal=personal) if format == "jsonl" else to_table(result, width, color=color, personal=personal)
 
@@ -296,7 +296,7 @@ def _fleet(paths: list[str], engine: str, out: str | None, address: str | None, 
         raise InputError(f"--engine {engine}: choose local or ray")
     if out is None:
         raise InputError("--engine needs --out: the folder for its results")
-    from troubleshoot.fleets.run import run_fleet
+    from troubleshoot.scale.fleets.fleet import run_fleet
 
     shown: Callable[[str], None] | None = None
     if sys.stderr.isatty():
@@ -307,7 +307,7 @@ def _fleet(paths: list[str], engine: str, out: str | None, address: str | None, 
 
 
 def _draw(folder: str, output: str | None) -> int:
-    from troubleshoot.fleets.page import fleet_page
+    from troubleshoot.scale.fleets.fleet_page import fleet_page
 
     process.write(fleet_page(folder), output)
     return 0

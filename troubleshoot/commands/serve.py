@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from troubleshoot.basics.errors import InputError
 from troubleshoot.commands.options import Overlays
-from troubleshoot.errors import InputError
 
 if TYPE_CHECKING:
     from troubleshoot.serve.settings import Settings
@@ -180,7 +180,7 @@ def _folders(kb: Sequence[str]) -> tuple[Path, ...]:
 
 def _facts(assume: Sequence[str]) -> dict[str, str]:
     from troubleshoot.commands.diagnose import pairs
-    from troubleshoot.evidence import VOCABULARY
+    from troubleshoot.engine.evidence import VOCABULARY
 
     found = pairs("--assume", assume, "model=Qwen/Qwen2-VL-7B-Instruct")
     # A name that is no fact is a package's: --assume torch=2.3.0.

@@ -9,14 +9,14 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from troubleshoot.basics.errors import InputError
+from troubleshoot.basics.redact import redact_text
 from troubleshoot.commands import process
-from troubleshoot.errors import InputError
-from troubleshoot.redact import redact_text
-from troubleshoot.trying.fresh import Program, run_as_user
-from troubleshoot.trying.session import Session, try_fixes, why
-from troubleshoot.trying.trials import trials_for
-from troubleshoot.verify.signals import stoppable
-from troubleshoot.verify.workspace import workspace
+from troubleshoot.lab.trying.fresh import Program, run_as_user
+from troubleshoot.lab.trying.session import Session, try_fixes, why
+from troubleshoot.lab.trying.trials import trials_for
+from troubleshoot.lab.verify.signals import stoppable
+from troubleshoot.lab.verify.workspace import workspace
 
 _MARKS = {True: "✓", False: "✗"}
 

@@ -7,13 +7,13 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from troubleshoot.basics.errors import InputError
 from troubleshoot.commands import process
 from troubleshoot.commands.diagnose import load, pairs
-from troubleshoot.errors import InputError
 
 if TYPE_CHECKING:
     from troubleshoot.knowledge import KnowledgeBase
-    from troubleshoot.verify.model import Verification
+    from troubleshoot.lab.verify.outcomes import Verification
 
 
 def run(
@@ -45,8 +45,8 @@ def run(
     limit = process.seconds_of(timeout)
     pinned = pairs("--with", releases, "transformers==4.50.2")
     base = load(kb)
-    from troubleshoot.verify.pricing import Prices
-    from troubleshoot.verify.runner import verify
+    from troubleshoot.lab.verify.pricing import Prices
+    from troubleshoot.lab.verify.runner import verify
 
     prices = Prices(tuple(models), _gpu_memory(gpu), timing)
     progress = _Progress()
@@ -71,7 +71,7 @@ def run(
     finally:
         progress.clear()
     if record is not None:
-        from troubleshoot.verify.records import write_records
+        from troubleshoot.lab.verify.records import write_records
 
         write_records(record, results)
     process.write(_rendered(results, format, single=issue is not None, width=process.width(output)), output)
@@ -85,7 +85,7 @@ def _chosen(base: KnowledgeBase, issue: str | None, cause: str | None, case: str
     """Return (issue, case) of everything to verify."""
     if issue is not None:
         return [(base.entry(issue.strip()).id, case)]
-    from troubleshoot.verify.registry import cases_of
+    from troubleshoot.lab.verify.registry import cases_of
 
     found: list[tuple[str, str | None]] = []
     for id_ in base.ids():
@@ -102,7 +102,7 @@ def _gpu_memory(name: str | None) -> float | None:
     """Return the memory in GiB of the GPU that the user names."""
     if name is None:
         return None
-    from troubleshoot.environment.hardware import accelerator_from_text
+    from troubleshoot.reading.environment.hardware import accelerator_from_text
 
     one = accelerator_from_text(name)
     if one is None or one.memory is None:
@@ -112,15 +112,15 @@ def _gpu_memory(name: str | None) -> float | None:
 
 def _rendered(results: Sequence[Verification], format: str, *, single: bool, width: int) -> str:
     if format == "json":
-        from troubleshoot.redact import redact_data
+        from troubleshoot.basics.redact import redact_data
 
         data = [redact_data(one.to_dict(), personal=False) for one in results]
         return json.dumps(data[0] if single else data, ensure_ascii=False, indent=2) + "\n"
     if format == "html":
-        from troubleshoot.verify.html import render_html
+        from troubleshoot.lab.verify.verify_page import render_html
 
         return render_html(results)
-    from troubleshoot.verify.text import render_summary, render_verification
+    from troubleshoot.lab.verify.verify_text import render_summary, render_verification
 
     return render_verification(results[0], width=width) if single else render_summary(results)
 

@@ -9,14 +9,14 @@ from typing import Literal
 
 from packaging.version import Version
 
+from troubleshoot.basics.errors import InputError
+from troubleshoot.basics.versions import parse_version
 from troubleshoot.curation.kept import Kept, kept
-from troubleshoot.errors import InputError
+from troubleshoot.engine.matching.releases import affected_text
 from troubleshoot.knowledge import KnowledgeBase, load_kb
 from troubleshoot.knowledge.schema import Affected, Entry
-from troubleshoot.matching.releases import affected_text
-from troubleshoot.verify.bisect import published as index_releases
-from troubleshoot.verify.registry import cases
-from troubleshoot.versions import parse_version
+from troubleshoot.lab.verify.bisect import published as index_releases
+from troubleshoot.lab.verify.registry import cases
 
 StaleKind = Literal[
     "open-range", "new-release", "not-on-index", "no-reference", "no-record", "old-record", "bisectable", "contradicted", "unused-record"

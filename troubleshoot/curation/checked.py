@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from troubleshoot.errors import KnowledgeProblem
+from troubleshoot.basics.errors import KnowledgeProblem
 from troubleshoot.knowledge.base import KnowledgeBase
 from troubleshoot.knowledge.collect import CAUSES_FILE, Collected
 from troubleshoot.knowledge.schema import Condition, Entry, Example, Fix

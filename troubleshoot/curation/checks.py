@@ -14,11 +14,13 @@ from pathlib import Path
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
+from troubleshoot.basics.dtypes import parse_device
+from troubleshoot.basics.errors import KnowledgeError, KnowledgeProblem
+from troubleshoot.basics.versions import VersionRange, in_ranges, parse_version
 from troubleshoot.curation import condition_checks, example_checks
 from troubleshoot.curation.checked import Check, Checked
-from troubleshoot.dtypes import parse_device
-from troubleshoot.errors import KnowledgeError, KnowledgeProblem
-from troubleshoot.fixes import actions
+from troubleshoot.engine.fixes import actions
+from troubleshoot.engine.matching.releases import affected_text
 from troubleshoot.knowledge.base import KnowledgeBase
 from troubleshoot.knowledge.collect import CAUSES_FILE, SCOPE_FILE, collect
 from troubleshoot.knowledge.compiled import compile_base
@@ -36,8 +38,6 @@ from troubleshoot.knowledge.templates import (
     literal_length,
     parse_template,
 )
-from troubleshoot.matching.releases import affected_text
-from troubleshoot.versions import VersionRange, in_ranges, parse_version
 
 #: Literal characters that a template must have at least.
 MIN_LITERAL = 12
@@ -279,7 +279,7 @@ def _check_cases(checked: Checked) -> Iterator[KnowledgeProblem]:
     naming = [(entry, entry.verify) for entry in checked.entries if entry.verify is not None]
     if not naming and not checked.shipped:
         return
-    from troubleshoot.verify.registry import cases
+    from troubleshoot.lab.verify.registry import cases
 
     known = cases()
     for entry, verify in naming:

@@ -8,13 +8,13 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from troubleshoot.basics.errors import InputError, TroubleshootError
+from troubleshoot.basics.redact import redact_text
 from troubleshoot.curation.wording import package_of, slug_of, template_of
-from troubleshoot.diagnosis import diagnose
-from troubleshoot.errors import InputError, TroubleshootError
+from troubleshoot.engine.diagnosis import diagnose
+from troubleshoot.engine.result import Diagnosis
 from troubleshoot.knowledge import KnowledgeBase, load_kb
-from troubleshoot.redact import redact_text
-from troubleshoot.report.model import Failure
-from troubleshoot.result import Diagnosis
+from troubleshoot.reading.report import Failure
 
 #: Files that are taken for reports when a folder is given.
 SUFFIXES = (".txt", ".log", ".md", ".out", ".err", ".ipynb")

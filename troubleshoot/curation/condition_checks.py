@@ -9,17 +9,17 @@ from itertools import pairwise
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
+from troubleshoot.basics.dtypes import parse_device, parse_dtype
+from troubleshoot.basics.errors import KnowledgeProblem
+from troubleshoot.basics.versions import parse_version
 from troubleshoot.curation.checked import Checked, conditions_of_fixes, phrases_of
-from troubleshoot.dtypes import parse_device, parse_dtype
-from troubleshoot.environment import gpus
-from troubleshoot.environment.names import normalise_name
-from troubleshoot.errors import KnowledgeProblem
-from troubleshoot.evidence import VOCABULARY, is_among
+from troubleshoot.engine.evidence import VOCABULARY, is_among
 from troubleshoot.knowledge.phrases import ANYWHERE, parse_phrase, terms_of
 from troubleshoot.knowledge.schema import Condition, Entry
 from troubleshoot.knowledge.sentences import sentences
 from troubleshoot.knowledge.templates import TemplateError, compile_template
-from troubleshoot.versions import parse_version
+from troubleshoot.reading.environment import gpus
+from troubleshoot.reading.environment.package_names import normalise_name
 
 #: Facts with a closed list of values: a condition that asks for another one never holds. Those of a report are the ones that
 #: ``report/mention_options.py`` can write (a test compares them).

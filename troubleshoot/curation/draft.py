@@ -9,13 +9,13 @@ import urllib.error
 import urllib.request
 from dataclasses import dataclass, replace
 
+from troubleshoot.basics.errors import InputError
+from troubleshoot.basics.redact import redact_text
 from troubleshoot.curation.wording import package_of, slug_of
-from troubleshoot.diagnosis import diagnose
-from troubleshoot.errors import InputError
+from troubleshoot.engine.diagnosis import diagnose
 from troubleshoot.knowledge import KnowledgeBase
-from troubleshoot.redact import redact_text
-from troubleshoot.report.model import Failure, Report
-from troubleshoot.report.places import locate
+from troubleshoot.reading.places import locate
+from troubleshoot.reading.report import Failure, Report
 
 _GITHUB = re.compile(r"https://github\.com/([\w.-]+)/([\w.-]+)/(issues|pull|discussions)/(\d+)")
 _API = "https://api.github.com"

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from troubleshoot.basics.errors import KnowledgeProblem
+from troubleshoot.basics.versions import parse_version
 from troubleshoot.curation.checked import Checked, example_text
-from troubleshoot.errors import KnowledgeProblem
+from troubleshoot.engine.result import Diagnosis
 from troubleshoot.knowledge.base import KnowledgeBase
 from troubleshoot.knowledge.schema import Example
-from troubleshoot.result import Diagnosis
-from troubleshoot.versions import parse_version
 
 
 def diagnose_example(example: Example, text: str, base: KnowledgeBase) -> Diagnosis:
     """Diagnose an example under the environment that it names."""
-    from troubleshoot.diagnosis import diagnose
+    from troubleshoot.engine.diagnosis import diagnose
 
     have = {name: version if version is not None else "absent" for name, version in example.environment.items()}
     return diagnose(text, environment="report", kb=base, gpu=example.gpu, have=have)
@@ -81,7 +81,7 @@ def _shown(text: str) -> str:
 
 def check_innocent(checked: Checked, folder: Path) -> Iterator[KnowledgeProblem]:
     """Nothing in an innocent corpus may be diagnosed."""
-    from troubleshoot.diagnosis import diagnose
+    from troubleshoot.engine.diagnosis import diagnose
 
     for path in sorted(folder.rglob("*")):
         if path.suffix not in (".txt", ".log", ".md") or path.name == "README.md":

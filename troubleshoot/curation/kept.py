@@ -11,10 +11,10 @@ from typing import Any
 
 from packaging.version import Version
 
+from troubleshoot.basics.versions import VersionRange, in_ranges, parse_version
 from troubleshoot.knowledge import KnowledgeBase
 from troubleshoot.knowledge.schema import Affected, Entry
-from troubleshoot.verify.bisect import CANNOT
-from troubleshoot.versions import VersionRange, in_ranges, parse_version
+from troubleshoot.lab.verify.bisect import CANNOT
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Making the table of released lines (:mod:`troubleshoot.lines.table`) from the sources of released packages, and checking it."""
+"""Making the table of released lines (:mod:`troubleshoot.engine.lines.table`) from the sources of released packages, and checking it."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pathlib import Path
 
 from troubleshoot.curation.released_sources import Kept, Release, read_releases
 from troubleshoot.curation.traced_files import TRACED, files_named, patterns
+from troubleshoot.engine.lines.table import LineTable, TracedPackage, code_hash, encode_table
 from troubleshoot.knowledge.base import KnowledgeBase
-from troubleshoot.lines.table import LineTable, TracedPackage, code_hash, encode_table
 
 #: What can raise where it stands: the frames of a traceback stand at such lines.
 _RAISING = (ast.Call, ast.BinOp, ast.AugAssign, ast.Raise, ast.Assert, ast.Subscript)

@@ -8,17 +8,17 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from troubleshoot.curation.trials import Trial, trials
-from troubleshoot.diagnosis import Examined, examine
-from troubleshoot.environment.model import Environment
+from troubleshoot.engine.diagnosis import Examined, examine
+from troubleshoot.engine.matching.candidates import Candidate, hold_places
+from troubleshoot.engine.matching.conditions import Context, Outcome, evaluate
+from troubleshoot.engine.matching.releases import affected_text, hold_releases
+from troubleshoot.engine.matching.wording import describe
+from troubleshoot.engine.ranking import LIKELY, Standing, penalties, rivals_of, standings
 from troubleshoot.knowledge import KnowledgeBase
 from troubleshoot.knowledge.schema import NO_CAUSE, Entry
 from troubleshoot.knowledge.templates import compile_template, key_words, literal_text
-from troubleshoot.matching.candidates import Candidate, hold_places
-from troubleshoot.matching.conditions import Context, Outcome, evaluate
-from troubleshoot.matching.releases import affected_text, hold_releases
-from troubleshoot.matching.wording import describe
-from troubleshoot.ranking import LIKELY, Standing, penalties, rivals_of, standings
-from troubleshoot.report.model import Report
+from troubleshoot.reading.environment.machine import Environment
+from troubleshoot.reading.report import Report
 
 #: What of a message is compared with templates.
 _LONGEST = 400

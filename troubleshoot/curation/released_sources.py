@@ -20,8 +20,8 @@ from urllib.parse import urljoin
 
 from packaging.version import InvalidVersion, Version
 
+from troubleshoot.basics.errors import InputError
 from troubleshoot.curation.traced_files import wanted
-from troubleshoot.errors import InputError
 
 INDEX = "https://pypi.org/pypi/{package}/json"
 

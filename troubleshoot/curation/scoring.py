@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from troubleshoot.diagnosis import diagnose
-from troubleshoot.errors import InputError, KnowledgeError
+from troubleshoot.basics.errors import InputError, KnowledgeError
+from troubleshoot.engine.diagnosis import diagnose
+from troubleshoot.engine.result import Diagnosis
 from troubleshoot.knowledge import KnowledgeBase
 from troubleshoot.knowledge.source import read_yaml
-from troubleshoot.result import Diagnosis
 
 #: Kinds of fix that say too little to count as the right first fix.
 _VAGUE = frozenset({"other", "config-change", "upgrade"})

@@ -6,9 +6,9 @@ import json
 import re
 from pathlib import Path
 
+from troubleshoot.basics.errors import InputError
 from troubleshoot.curation.draft import Draft
 from troubleshoot.curation.wording import template_of
-from troubleshoot.errors import InputError
 
 _ID = re.compile(r"^[a-z0-9_][a-z0-9_.-]*/[a-z0-9][a-z0-9_.-]*$")
 

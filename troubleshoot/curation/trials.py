@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
+from troubleshoot.basics.errors import TroubleshootError
 from troubleshoot.curation.checked import walk
-from troubleshoot.diagnosis import Examined, examine
-from troubleshoot.environment.model import Environment
-from troubleshoot.errors import TroubleshootError
-from troubleshoot.evidence import VOCABULARY, is_among
+from troubleshoot.engine.diagnosis import Examined, examine
+from troubleshoot.engine.evidence import VOCABULARY, is_among
 from troubleshoot.knowledge.schema import Condition, Entry
+from troubleshoot.reading.environment.machine import Environment
 
 #: Answers that are tried for one entry.
 _MOST = 80

@@ -9,9 +9,9 @@ from typing import Any
 
 import yaml
 
+from troubleshoot.basics.errors import InputError
+from troubleshoot.basics.saving import save
 from troubleshoot.curation.weights import Parameter, Weighing
-from troubleshoot.errors import InputError
-from troubleshoot.saving import save
 
 
 def write_weights(weighing: Weighing, root: Path) -> tuple[Path, ...]:

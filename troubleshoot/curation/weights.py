@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from troubleshoot.curation.scoring import load_cases
-from troubleshoot.diagnosis import examine
+from troubleshoot.engine.diagnosis import examine
+from troubleshoot.engine.matching.candidates import Candidate
+from troubleshoot.engine.matching.conditions import CausePrograms
+from troubleshoot.engine.ranking import LIKELY
 from troubleshoot.knowledge import KnowledgeBase, load_kb
 from troubleshoot.knowledge.schema import NO_CAUSE, Entry
-from troubleshoot.matching.candidates import Candidate
-from troubleshoot.matching.conditions import CausePrograms
-from troubleshoot.ranking import LIKELY
 
 #: How much a cause counts that the label accepts besides its own.
 _ALSO = 0.6

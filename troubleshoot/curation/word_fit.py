@@ -15,12 +15,12 @@ from typing import Any
 
 import msgspec
 
+from troubleshoot.basics.errors import InputError
+from troubleshoot.basics.saving import save
 from troubleshoot.curation.scoring import load_cases
-from troubleshoot.errors import InputError
+from troubleshoot.engine.matching.search import SearchText
 from troubleshoot.knowledge.word_odds import FARTHEST, WordOdds, row_of
-from troubleshoot.matching.search import SearchText
-from troubleshoot.report import read_report
-from troubleshoot.saving import save
+from troubleshoot.reading import read_report
 
 #: A word of fewer reports says more about the report than about the cause.
 LEAST_REPORTS = 3

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 from itertools import count
 
-from troubleshoot.dtypes import parse_dtype, parse_tensor_type
+from troubleshoot.basics.dtypes import parse_dtype, parse_tensor_type
 from troubleshoot.knowledge.templates import TemplateError, compile_template, literal_length
-from troubleshoot.report.model import Failure
-from troubleshoot.report.places import locate
+from troubleshoot.reading.places import locate
+from troubleshoot.reading.report import Failure
 
 #: Messages are cut here for a template: what makes them known stands at their beginning.
 _LONGEST = 300

@@ -12,7 +12,7 @@ from troubleshoot.handlers.apart import ours
 from troubleshoot.handlers.options import Options, is_logger
 
 if TYPE_CHECKING:
-    from troubleshoot.result import Diagnosis
+    from troubleshoot.engine.result import Diagnosis
 
 #: In an exception's own attributes: it has been reported.
 _MARK = "__troubleshoot_reported__"
@@ -54,7 +54,7 @@ def _reported(exception: BaseException, options: Options) -> Diagnosis | None:
 
 def _seen(exception: BaseException) -> bool:
     """Tell whether an exception, or the one that it was raised from, was reported before, and mark it."""
-    from troubleshoot.live.objects import instance_dict
+    from troubleshoot.engine.live.objects import instance_dict
 
     one: BaseException | None = exception
     for _ in range(8):
@@ -69,7 +69,7 @@ def _seen(exception: BaseException) -> bool:
 
 
 def _diagnose(exception: BaseException, options: Options) -> Diagnosis:
-    from troubleshoot.diagnosis import diagnose
+    from troubleshoot.engine.diagnosis import diagnose
 
     base = options.base
     if base is None and options.kb:
@@ -119,7 +119,7 @@ def deliver(diagnosis: Diagnosis, exception: BaseException, options: Options) ->
 
 
 def _text(diagnosis: Diagnosis, options: Options, *, color: bool = False, width: int = 100) -> str:
-    from troubleshoot.render import render
+    from troubleshoot.telling import render
 
     return render(diagnosis, "text", color=color, width=width, redact=options.redact)
 
@@ -152,7 +152,7 @@ def stderr() -> TextIO | None:
 
 def add_note(exception: BaseException, text: str) -> None:
     """Add a note that Python (3.11 or later) prints below the exception."""
-    from troubleshoot.live.objects import instance_dict
+    from troubleshoot.engine.live.objects import instance_dict
 
     notes = instance_dict(exception).setdefault("__notes__", [])
     if type(notes) is list:

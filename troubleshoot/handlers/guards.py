@@ -14,7 +14,7 @@ from troubleshoot.handlers.options import TIMEOUT, VERDICTS, Options, options
 if TYPE_CHECKING:
     import os
 
-    from troubleshoot.result import Diagnosis
+    from troubleshoot.engine.result import Diagnosis
 
 #: ``inspect.CO_COROUTINE``, without importing inspect
 _COROUTINE = 0x80

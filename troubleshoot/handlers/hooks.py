@@ -17,8 +17,8 @@ from troubleshoot.handlers.options import TIMEOUT, VERDICTS, Options, options
 if TYPE_CHECKING:
     import os
 
+    from troubleshoot.engine.result import Diagnosis
     from troubleshoot.knowledge import KnowledgeBase
-    from troubleshoot.result import Diagnosis
 
 
 class _Installed:
@@ -57,7 +57,7 @@ def install(
     """
     checked = options(output, language=language, kb=kb, redact=redact, verdicts=verdicts, timeout=timeout)
     if checked.output == "notes":
-        from troubleshoot.errors import InputError
+        from troubleshoot.basics.errors import InputError
 
         raise InputError('output="notes" would come too late, the traceback is printed first: use it with guard() or @explain')
     from troubleshoot.handlers import loops

@@ -46,7 +46,7 @@ def _show(diagnosis: Any) -> None:
     """Publish both forms; the front end takes the one that it can show."""
     from IPython.display import publish_display_data
 
-    from troubleshoot.render import render
+    from troubleshoot.telling import render
 
     publish_display_data({"text/plain": render(diagnosis, "text"), "text/html": notebook_html(render(diagnosis, "html"))})
 

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 if TYPE_CHECKING:
+    from troubleshoot.engine.result import Diagnosis
     from troubleshoot.knowledge import KnowledgeBase
-    from troubleshoot.result import Diagnosis
 
 #: Seconds that a diagnosis may take before the handler gives up on it.
 TIMEOUT = 10.0
@@ -60,7 +60,7 @@ def options(
 
 def _refuse(text: str) -> NoReturn:
     # Imported here: it brings pathlib, which takes as long as the rest of install().
-    from troubleshoot.errors import InputError
+    from troubleshoot.basics.errors import InputError
 
     raise InputError(text)
 

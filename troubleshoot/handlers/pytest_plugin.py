@@ -29,7 +29,7 @@ class _Diagnosing:
         from troubleshoot.handlers.options import Options, spoken
 
         def add(diagnosis: Any) -> None:
-            from troubleshoot.render import render
+            from troubleshoot.telling import render
 
             report.sections.append(("troubleshoot", render(diagnosis, "text")))
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from types import ModuleType, TracebackType
 from typing import Any
 
-from troubleshoot.errors import InputError
+from troubleshoot.basics.errors import InputError
 from troubleshoot.handlers import apart
 from troubleshoot.handlers.options import Options
 

@@ -12,7 +12,7 @@ from troubleshoot.handlers.explaining import report
 from troubleshoot.handlers.options import Options, options
 
 if TYPE_CHECKING:
-    from troubleshoot.result import Diagnosis
+    from troubleshoot.engine.result import Diagnosis
 
 
 class TroubleshootCallback(TrainerCallback):  # type: ignore[misc,unused-ignore]

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from troubleshoot.errors import InputError, KnowledgeError, KnowledgeProblem, UnknownIssueError
+from troubleshoot.basics.errors import InputError, KnowledgeError, KnowledgeProblem, UnknownIssueError
 from troubleshoot.knowledge.index import FORMAT, GRAM, Index
 from troubleshoot.knowledge.schema import Causes, Entry, Fix, OutOfScope
 from troubleshoot.knowledge.word_odds import WordOdds

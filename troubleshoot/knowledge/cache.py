@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from troubleshoot.errors import KnowledgeError
+from troubleshoot.basics.errors import KnowledgeError
 from troubleshoot.knowledge.base import KnowledgeBase, overlay_roots, shipped_root
 from troubleshoot.knowledge.files import read_regular
 

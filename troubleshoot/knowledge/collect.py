@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from troubleshoot.errors import KnowledgeError, KnowledgeProblem
+from troubleshoot.basics.errors import KnowledgeError, KnowledgeProblem
 from troubleshoot.knowledge.files import WORD_ODDS_FILE, yaml_files
 from troubleshoot.knowledge.plugins import ENTRY_POINTS
 from troubleshoot.knowledge.schema import Causes, Entry, Extension, OutOfScope, OutOfScopeFile

@@ -11,10 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
+from troubleshoot.basics.lazy import lazy_attribute
+from troubleshoot.basics.patterns import anchored
 from troubleshoot.knowledge.sentences import CJK, WORD_PART, Sentence, cjk_pairs, is_spoken
 from troubleshoot.knowledge.word_classes import expand
-from troubleshoot.lazy import lazy_attribute
-from troubleshoot.patterns import anchored
 
 #: A first line of at most so many characters may be a title, which goes with each of so many sentences below it.
 MAX_TITLE = 160

@@ -7,8 +7,8 @@ from itertools import pairwise
 
 import msgspec
 
+from troubleshoot.basics.patterns import anchored, searched
 from troubleshoot.knowledge.word_classes import WORD_CLASSES
-from troubleshoot.patterns import anchored, searched
 
 #: A sentence longer than this many characters is a dump of options or data, not prose.
 MAX_SENTENCE = 400

@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from troubleshoot.errors import KnowledgeError, KnowledgeProblem
+from troubleshoot.basics.errors import KnowledgeError, KnowledgeProblem
 from troubleshoot.knowledge.schema import Signs
 from troubleshoot.knowledge.sound import check_sound
 from troubleshoot.knowledge.source import convert, read_yaml

@@ -13,12 +13,12 @@ from pathlib import Path
 import msgspec
 import yaml
 
-from troubleshoot.errors import KnowledgeError, KnowledgeProblem
+from troubleshoot.basics.errors import KnowledgeError, KnowledgeProblem
+from troubleshoot.basics.versions import parse_version
 from troubleshoot.knowledge.phrases import ANYWHERE, terms_of
 from troubleshoot.knowledge.schema import Affected, Causes, Condition, Entry, Fix, OutOfScope, Signs
 from troubleshoot.knowledge.source import line_of
 from troubleshoot.knowledge.templates import TemplateError, parse_template
-from troubleshoot.versions import parse_version
 
 #: Characters of a phrase with the words of its classes; the longest of the shipped base has 3,100.
 LONGEST_PHRASE = 20_000

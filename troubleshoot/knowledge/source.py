@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import msgspec
 import yaml
 
-from troubleshoot.errors import KnowledgeError, KnowledgeProblem
+from troubleshoot.basics.errors import KnowledgeError, KnowledgeProblem
 from troubleshoot.knowledge.files import UnreadableError, read_regular
 
 #: libyaml's loader is nine times as fast; PyYAML builds without it still work.

@@ -12,9 +12,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from troubleshoot.dtypes import JOINED_DTYPE, NAMED_DTYPE, device_index, parse_device, parse_dtype, parse_dtype_name, parse_tensor_type
-from troubleshoot.lazy import lazy_attribute
-from troubleshoot.patterns import searched
+from troubleshoot.basics.dtypes import (
+    JOINED_DTYPE,
+    NAMED_DTYPE,
+    device_index,
+    parse_device,
+    parse_dtype,
+    parse_dtype_name,
+    parse_tensor_type,
+)
+from troubleshoot.basics.lazy import lazy_attribute
+from troubleshoot.basics.patterns import searched
 
 #: hole type -> pattern over lowered text; (with blanks allowed, without)
 _HOLES: dict[str, tuple[str, str]] = {

@@ -5,7 +5,7 @@ A class holds English and Chinese words, so that one phrase is understood in bot
 
 from __future__ import annotations
 
-from troubleshoot.patterns import searched
+from troubleshoot.basics.patterns import searched
 
 _FP16 = "fp16|float16|f16|half_precision|half-precision|half_float|half_model|halftensor|半精度|fp_16|float_16"
 _BF16 = "bf16|bfloat16|xla_use_bf16|bfloat|brain_float|brain_floating|bfloat_16"

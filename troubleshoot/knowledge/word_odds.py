@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from troubleshoot.errors import KnowledgeError, KnowledgeProblem
+from troubleshoot.basics.errors import KnowledgeError, KnowledgeProblem
 from troubleshoot.knowledge.files import UnreadableError, read_regular
 
 FORMAT = 1

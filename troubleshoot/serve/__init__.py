@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from troubleshoot.lazy import lazy_names
+from troubleshoot.basics.lazy import lazy_names
 
 if TYPE_CHECKING:
     from troubleshoot.serve.app import create_app

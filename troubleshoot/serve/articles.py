@@ -8,10 +8,10 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from troubleshoot.redact import redact_text
-from troubleshoot.render.document import Document, transform
-from troubleshoot.render.html import to_article
-from troubleshoot.render.layout import visible
+from troubleshoot.basics.redact import redact_text
+from troubleshoot.telling.document import Document, transform
+from troubleshoot.telling.html import to_article
+from troubleshoot.telling.layout import visible
 
 if TYPE_CHECKING:
     from troubleshoot.serve.engine import Engine

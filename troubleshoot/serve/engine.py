@@ -6,20 +6,20 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from troubleshoot.diagnosis import diagnose, recall
-from troubleshoot.environment.merging import merge
-from troubleshoot.environment.model import Environment
-from troubleshoot.environment.parse import parse_environment
-from troubleshoot.errors import InputError
-from troubleshoot.evidence import VOCABULARY, environment_of, is_among
+from troubleshoot.basics.errors import InputError
+from troubleshoot.basics.redact import redact_data, redact_text
+from troubleshoot.engine.diagnosis import diagnose, recall
+from troubleshoot.engine.evidence import VOCABULARY, environment_of, is_among
+from troubleshoot.engine.result import Diagnosis, IssueDiagnosis
 from troubleshoot.knowledge import KnowledgeBase, load_kb
 from troubleshoot.knowledge.base import shipped_root
 from troubleshoot.knowledge.schema import Entry
-from troubleshoot.redact import redact_data, redact_text
-from troubleshoot.render.facts import relevant_packages
-from troubleshoot.report import Report, read_report
-from troubleshoot.result import Diagnosis, IssueDiagnosis
+from troubleshoot.reading import Report, read_report
+from troubleshoot.reading.environment.machine import Environment
+from troubleshoot.reading.environment.merging import merge
+from troubleshoot.reading.environment.parse import parse_environment
 from troubleshoot.serve.settings import Settings
+from troubleshoot.telling.facts import relevant_packages
 
 #: Values and names of answers that are longer name nothing.
 _MOST_CHARS = 200
@@ -182,7 +182,7 @@ def _problem(name: str, value: str) -> str | None:
     if not value or len(value) > _MOST_CHARS or len(name) > _MOST_CHARS or not (name + value).isprintable():
         return f"the value of {name[:60]!r} cannot be used: give one line of at most {_MOST_CHARS} characters"
     if name == "gpu":
-        from troubleshoot.environment.hardware import accelerator_from_text
+        from troubleshoot.reading.environment.hardware import accelerator_from_text
 
         try:
             accelerator_from_text(value)
@@ -197,7 +197,7 @@ def _problem(name: str, value: str) -> str | None:
     if name in ("gpu.memory", "gpu.count") and not (value.isascii() and value.replace(".", "", 1).isdigit()):
         return f"{value!r} is no number: give one such as 16 for {name}"
     if name.startswith("dtype."):
-        from troubleshoot.dtypes import parse_dtype
+        from troubleshoot.basics.dtypes import parse_dtype
 
         return None if parse_dtype(value) else f"{value!r} is no dtype: give one such as float16, bfloat16 or float32 for {name}"
     return None
@@ -206,8 +206,8 @@ def _problem(name: str, value: str) -> str | None:
 def _given_environment(given: Mapping[str, Any] | str) -> Environment:
     if isinstance(given, str):
         return parse_environment(given.splitlines(), source="file")
-    from troubleshoot.environment.draft import Draft
-    from troubleshoot.environment.exchange import read_own
+    from troubleshoot.reading.environment.exchange import read_own
+    from troubleshoot.reading.environment.gathering import Draft
 
     draft = Draft("file")
     read_own(draft, _own_form(given))

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from troubleshoot.errors import InputError
+from troubleshoot.basics.errors import InputError
 from troubleshoot.serve.errors import RequestError
 
 _log = logging.getLogger("troubleshoot.serve")

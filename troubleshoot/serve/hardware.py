@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from troubleshoot.environment import gpus
-from troubleshoot.environment.dtype_support import support
-from troubleshoot.environment.hardware import accelerator_from_text
-from troubleshoot.environment.model import Accelerator
+from troubleshoot.reading.environment import gpus
+from troubleshoot.reading.environment.dtype_support import support
+from troubleshoot.reading.environment.hardware import accelerator_from_text
+from troubleshoot.reading.environment.machine import Accelerator
 
 _DTYPES = ("float16", "bfloat16", "float8_e4m3fn", "float4_e2m1fn_x2", "tf32", "int8", "float64")
 _OPERATIONS = ("matmul", "convolution")

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from troubleshoot.redact import redact_data, redact_text
+from troubleshoot.basics.redact import redact_data, redact_text
 
 _ENCODER = msgspec.json.Encoder(enc_hook=str)
 _MOST_FRAMES = 12

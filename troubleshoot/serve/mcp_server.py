@@ -17,7 +17,7 @@ from mcp.shared.exceptions import MCPError
 from mcp.types import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, CallToolResult, TextContent, ToolAnnotations
 from pydantic import Field, ValidationError
 
-from troubleshoot.redact import redact_text
+from troubleshoot.basics.redact import redact_text
 from troubleshoot.serve import tasks
 from troubleshoot.serve.errors import RequestError
 from troubleshoot.serve.logs import trouble

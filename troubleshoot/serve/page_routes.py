@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from troubleshoot.environment import ONE_LINE_PROBE
+from troubleshoot.reading.environment import ONE_LINE_PROBE
 from troubleshoot.serve.articles import FOLDER, filled
 from troubleshoot.serve.links import address_of
 from troubleshoot.serve.settings import Settings

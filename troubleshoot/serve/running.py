@@ -18,7 +18,7 @@ import uvicorn
 from fastapi import FastAPI
 from uvicorn.supervisors import Multiprocess
 
-from troubleshoot.errors import InputError
+from troubleshoot.basics.errors import InputError
 from troubleshoot.serve.app import create_app
 from troubleshoot.serve.connections import BoundedProtocol
 from troubleshoot.serve.engine import Engine

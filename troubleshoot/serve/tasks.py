@@ -12,15 +12,10 @@ from typing import Any
 import msgspec
 from pydantic import ValidationError
 
-from troubleshoot.errors import InputError, UnknownIssueError
+from troubleshoot.basics.errors import InputError, UnknownIssueError
+from troubleshoot.basics.redact import redact_text
 from troubleshoot.knowledge.schema import Entry
-from troubleshoot.redact import redact_text
-from troubleshoot.render import render, render_documents
-from troubleshoot.render.document import Document, Point, Section
-from troubleshoot.render.entry import cause_document, entry_document
-from troubleshoot.render.layout import visible
-from troubleshoot.render.words import Words
-from troubleshoot.report.decode import decode
+from troubleshoot.reading.decode import decode
 from troubleshoot.serve.articles import framed
 from troubleshoot.serve.chat import protocol
 from troubleshoot.serve.chat.answering import answer
@@ -29,6 +24,11 @@ from troubleshoot.serve.errors import RequestError
 from troubleshoot.serve.hardware import device_table, support_of
 from troubleshoot.serve.links import linker
 from troubleshoot.serve.models import DiagnoseRequest, FeedbackRequest, invalid
+from troubleshoot.telling import render, render_documents
+from troubleshoot.telling.document import Document, Point, Section
+from troubleshoot.telling.entry import cause_document, entry_document
+from troubleshoot.telling.layout import visible
+from troubleshoot.telling.words import Words
 
 #: What ids of issues and causes look like.
 _NAME = re.compile(r"[a-z0-9_.-]{1,60}(?:/[a-z0-9_.-]{1,100})?")

@@ -222,7 +222,7 @@ def _peak() -> int:
 
 
 def _done(tasks: dict[str, Callable[..., Any]], engine: Engine, data: bytes) -> bytes:
-    from troubleshoot.redact import redact_text
+    from troubleshoot.basics.redact import redact_text
     from troubleshoot.serve.errors import RequestError
     from troubleshoot.serve.logs import trouble
 

@@ -11,7 +11,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar, get_type_hints
 
 import msgspec
 
-from troubleshoot.errors import InputError
+from troubleshoot.basics.errors import InputError
 from troubleshoot.serve import worker
 from troubleshoot.serve.engine import Engine
 from troubleshoot.serve.errors import RequestError

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from troubleshoot.redact import redact_text
-from troubleshoot.render.layout import visible
+from troubleshoot.basics.redact import redact_text
 from troubleshoot.serve.chat.conversation import Message, converse, note_of
 from troubleshoot.serve.chat.facts_line import write_line
 from troubleshoot.serve.chat.length import fitted
 from troubleshoot.serve.chat.replies import Replies
 from troubleshoot.serve.engine import Engine
+from troubleshoot.telling.layout import visible
 
 #: What `troubleshoot-quiet` says nothing to, even about a known issue: small talk.
 _SMALL_TALK = ("other", "thanks", "greeting", "image", "reset", "no-such-number", "yes", "no")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from troubleshoot.result import Diagnosis, FixAdvice, IssueDiagnosis, Question
+from troubleshoot.engine.result import Diagnosis, FixAdvice, IssueDiagnosis, Question
 from troubleshoot.serve.chat.facts_line import Note, read_line
 from troubleshoot.serve.chat.understanding import Meaning, language_of, understand
 from troubleshoot.serve.engine import Engine, usable

@@ -10,8 +10,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from troubleshoot.basics.redact import redact_text
 from troubleshoot.knowledge import KnowledgeBase
-from troubleshoot.redact import redact_text
 
 #: The line's beginning, by language; which one stands there tells the language of the conversation.
 LABELS = {"en": "facts:", "zh": "事实："}

@@ -6,15 +6,15 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from troubleshoot.environment.exchange import ONE_LINE_PROBE
-from troubleshoot.redact import redact_text, redacted_start
-from troubleshoot.render.content import shorten
-from troubleshoot.render.layout import visible
-from troubleshoot.render.markdown import fence
-from troubleshoot.render.words import Words
-from troubleshoot.result import Diagnosis, FixAdvice, IssueDiagnosis, Question
+from troubleshoot.basics.redact import redact_text, redacted_start
+from troubleshoot.engine.result import Diagnosis, FixAdvice, IssueDiagnosis, Question
+from troubleshoot.reading.environment.exchange import ONE_LINE_PROBE
 from troubleshoot.serve.chat.conversation import Turn
 from troubleshoot.serve.chat.strings import TABLES
+from troubleshoot.telling.content import shorten
+from troubleshoot.telling.layout import visible
+from troubleshoot.telling.markdown import fence
+from troubleshoot.telling.words import Words
 
 #: A block with a lower rank is left out first where an answer must be short; rank 9 never is.
 _LAST = 9

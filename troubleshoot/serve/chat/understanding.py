@@ -7,14 +7,14 @@ import re
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from troubleshoot.dtypes import parse_dtype
-from troubleshoot.environment.hardware import accelerator_from_text, find_gpu
-from troubleshoot.environment.names import normalise_name
-from troubleshoot.environment.parse import parse_environment
-from troubleshoot.errors import InputError
-from troubleshoot.report import Report, read_report
-from troubleshoot.result import Question
-from troubleshoot.versions import parse_version
+from troubleshoot.basics.dtypes import parse_dtype
+from troubleshoot.basics.errors import InputError
+from troubleshoot.basics.versions import parse_version
+from troubleshoot.engine.result import Question
+from troubleshoot.reading import Report, read_report
+from troubleshoot.reading.environment.hardware import accelerator_from_text, find_gpu
+from troubleshoot.reading.environment.package_names import normalise_name
+from troubleshoot.reading.environment.parse import parse_environment
 
 #: Longer messages are no commands.
 _SHORT = 160

@@ -1,0 +1,395 @@
+"""``diagnose()``: the whole way from a report to a diagnosis, in the order of docs/architecture.md."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from troubleshoot.basics.errors import TroubleshootError
+from troubleshoot.engine.answers import environment_for, facts_with, given_answers
+from troubleshoot.engine.evidence import Facts
+from troubleshoot.engine.fixes import fixes_for
+from troubleshoot.engine.matching import Matches, Search, find_candidates, recalled
+from troubleshoot.engine.matching.dependencies import changed_facts, changes_environment, fixes_read
+from troubleshoot.engine.matching.releases import affected_texts
+from troubleshoot.engine.questions import open_facts, questions, undecided_facts
+from troubleshoot.engine.ranking import KNOWN, LIKELY, Hypothesis, rank
+from troubleshoot.engine.records import seen_in
+from troubleshoot.engine.result import Diagnosis, EvidenceItem, IssueDiagnosis, Question, Reason, Verdict
+from troubleshoot.engine.summary import summarise
+from troubleshoot.knowledge import KnowledgeBase, current_kb
+from troubleshoot.reading.environment.machine import Environment
+from troubleshoot.reading.report import Report
+from troubleshoot.version import __version__
+
+if TYPE_CHECKING:
+    from troubleshoot.engine.live.seen import Seen
+
+#: Diagnoses that are kept; a face may show fewer.
+_MOST = 8
+#: ... and that are less likely than this are not worth a line.
+_LEAST = 0.02
+
+EnvironmentChoice = Literal["auto", "local", "report"]
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What stays the same while answers are tried: the report, the base, and the environment without answers."""
+
+    report: Report
+    environment: Environment
+    base: KnowledgeBase
+    language: str
+    search: Search
+    seen: Seen | None = None
+
+    def facts(self, given: Mapping[str, str]) -> Facts:
+        """Return the facts with the user's answers."""
+        return facts_with(self.report, self.environment, given)
+
+    def candidates(self, facts: Facts, *before: Any) -> Matches:
+        """Hold the entries against the facts, and against what the tensors of a live exception show."""
+        matches = find_candidates(self.search, facts, *before)
+        if self.seen is None:
+            return matches
+        from troubleshoot.engine.live import weigh
+
+        return weigh(matches, self.seen)
+
+
+@dataclass(frozen=True)
+class Examined:
+    """A report before anything is left out: what was searched, all candidates (refuted ones too), and all hypotheses, best first."""
+
+    report: Report
+    base: KnowledgeBase
+    search: Search
+    facts: Facts
+    matches: Matches
+    hypotheses: tuple[Hypothesis, ...]
+
+
+def diagnose(
+    source: str | bytes | os.PathLike[str] | BaseException | Report,
+    *,
+    environment: str | os.PathLike[str] | Environment = "auto",
+    kb: KnowledgeBase | None = None,
+    language: str = "en",
+    answers: Mapping[str, str] | None = None,
+    gpu: str | None = None,
+    have: Mapping[str, str] | None = None,
+) -> Diagnosis:
+    """Diagnose a pasted report (``str`` is always text), a file (``os.PathLike``) or a live exception.
+
+    ``environment``: "auto" (local facts only where the report is from this machine), "local", "report" (only what the report says), the
+    path of an environment dump, or an Environment. ``answers`` are facts by name (``{"package.apex": "absent"}``), ``gpu`` a GPU's
+    name, ``have`` package versions.
+
+    Raises:
+        InputError: a file or an answer cannot be used; never for an exception, where ``errors`` says what went wrong.
+        KnowledgeError: there is no knowledge base to read.
+    """
+    if isinstance(source, BaseException):
+        return _diagnose_exception(source, environment, kb, language, answers, gpu, have)
+    report = _read(source)
+    return _diagnose(report, environment, kb, language, answers, gpu, have)
+
+
+def examine(
+    source: str | bytes | os.PathLike[str] | Report,
+    *,
+    environment: str | os.PathLike[str] | Environment = "report",
+    kb: KnowledgeBase | None = None,
+    answers: Mapping[str, str] | None = None,
+    gpu: str | None = None,
+    have: Mapping[str, str] | None = None,
+) -> Examined:
+    """Return what :func:`diagnose` weighs, for those who ask why it came out so.
+
+    Raises:
+        InputError: a file or an answer cannot be used.
+        KnowledgeError: there is no knowledge base to read.
+    """
+    report = _read(source)
+    base = kb if kb is not None else current_kb()
+    known = _Known(report, environment_for(report, environment), base, "en", Search(report, base))
+    facts, matches, hypotheses = _weigh(known, environment, given_answers(answers, gpu, have))
+    return Examined(report, base, known.search, facts, matches, hypotheses)
+
+
+def _diagnose_exception(
+    exception: BaseException,
+    environment: str | os.PathLike[str] | Environment,
+    kb: KnowledgeBase | None,
+    language: str,
+    answers: Mapping[str, str] | None,
+    gpu: str | None,
+    have: Mapping[str, str] | None,
+) -> Diagnosis:
+    """An exception handler must not be made worse: whatever goes wrong here is told in ``errors``."""
+    try:
+        from troubleshoot.engine.live import conclude, look, tell
+        from troubleshoot.reading import report_from_exception
+
+        seen = look(exception)
+        report = tell(report_from_exception(exception), seen)
+        # The program that raised it is this one: its environment is the local one.
+        local = "local" if environment == "auto" else environment
+        return conclude(_diagnose(report, local, kb, language, answers, gpu, have, seen), seen)
+    except Exception as error:
+        return Diagnosis(
+            verdict="unknown",
+            reason="too-little",
+            summary="The diagnosis itself failed.",
+            report=Report((), ()),
+            environment=Environment(),
+            diagnoses=(),
+            questions=(),
+            knowledge="",
+            tool=__version__,
+            language=language,
+            errors=(f"{type(error).__name__}: {error}",),
+        )
+
+
+def _read(source: str | bytes | os.PathLike[str] | Report) -> Report:
+    if isinstance(source, Report):
+        return source
+    if isinstance(source, str | bytes):
+        from troubleshoot.reading import read_report
+
+        return read_report(source)
+    from troubleshoot.reading import read_report_file
+
+    return read_report_file(source)
+
+
+def _diagnose(
+    report: Report,
+    environment: str | os.PathLike[str] | Environment,
+    kb: KnowledgeBase | None,
+    language: str,
+    answers: Mapping[str, str] | None,
+    gpu: str | None,
+    have: Mapping[str, str] | None,
+    seen: Seen | None = None,
+) -> Diagnosis:
+    base = kb if kb is not None else current_kb()
+    given = given_answers(answers, gpu, have)
+    known = _Known(report, environment_for(report, environment), base, language, Search(report, base), seen)
+    facts, matches, hypotheses = _weigh(known, environment, given)
+    shown = [one for one in hypotheses if one.confidence >= _LEAST or one is hypotheses[0]]
+    diagnoses = tuple(_issue(one, base, language) for one in shown[:_MOST])
+    verdict, reason = _verdict(report, matches, hypotheses)
+    asked = _questions(known, given, hypotheses, matches) if verdict != "unknown" or hypotheses else ()
+    return Diagnosis(
+        verdict=verdict,
+        reason=reason,
+        summary=summarise(verdict, reason, report, diagnoses, matches, base, language),
+        report=report,
+        environment=facts.environment,
+        diagnoses=diagnoses,
+        questions=asked,
+        knowledge=base.version,
+        tool=__version__,
+        language=language,
+        errors=tuple(base.warnings),
+        refuted=tuple(
+            (one.entry.id, item) for one in matches.candidates if (item := one.refuted_by if one.own > 0 else one.contradicted_by)
+        ),
+    )
+
+
+def _weigh(
+    known: _Known, environment: str | os.PathLike[str] | Environment, given: Mapping[str, str]
+) -> tuple[Facts, Matches, tuple[Hypothesis, ...]]:
+    facts = known.facts(given)
+    matches = known.candidates(facts)
+    hypotheses = rank(matches, known.report, known.base)
+    hypotheses, facts, matches = _look_at_accelerators(known, environment, given, hypotheses, facts, matches)
+    return facts, matches, hypotheses
+
+
+def _look_at_accelerators(
+    known: _Known,
+    choice: str | os.PathLike[str] | Environment,
+    given: Mapping[str, str],
+    hypotheses: tuple[Hypothesis, ...],
+    facts: Facts,
+    matches: Matches,
+) -> tuple[tuple[Hypothesis, ...], Facts, Matches]:
+    """Look at this machine's GPU only now that a likely candidate's evidence or fixes need it, and only for local reports."""
+    environment = facts.environment
+    local = environment.source == "local" and choice in ("auto", "local")
+    if not local or environment.accelerators or environment.closed_accelerators or not hypotheses or hypotheses[0].confidence < LIKELY:
+        return hypotheses, facts, matches
+    from troubleshoot.reading.environment.local import local_environment
+    from troubleshoot.reading.environment.merging import merge
+
+    looked = replace(known, environment=merge(known.environment, local_environment(accelerators=True)))
+    facts = looked.facts(given)
+    matches = known.candidates(facts)
+    return rank(matches, known.report, known.base), facts, matches
+
+
+def _issue(hypothesis: Hypothesis, base: KnowledgeBase, language: str) -> IssueDiagnosis:
+    entry = hypothesis.entry
+    chinese = entry.zh if language == "zh" else None
+    weighted = hypothesis.weighted
+    note = ""
+    if weighted is not None:
+        note = (weighted.zh if language == "zh" else None) or weighted.note or ""
+        if not note and hypothesis.cause in base.causes.causes:
+            title = base.causes.causes[hypothesis.cause].title
+            note = title.zh if language == "zh" else title.en
+    elif entry.affected and hypothesis.candidate.affected.state is None:
+        # The releases are part of the claim, and nobody has said which one it is.
+        ranges = affected_texts(entry.affected)
+        note = f"若为 {'、'.join(ranges)}" if language == "zh" else f"if {' and '.join(ranges)}"
+    return IssueDiagnosis(
+        issue=entry.id,
+        cause=hypothesis.cause,
+        failure=hypothesis.candidate.failure,
+        title=chinese.title if chinese else entry.title,
+        confidence=hypothesis.confidence,
+        cause_confidence=hypothesis.cause_confidence,
+        explanation=(chinese.explanation if chinese else entry.explanation).strip(),
+        note=note,
+        kind=entry.kind,
+        impact=entry.impact,
+        affected=affected_texts(entry.affected),
+        models=entry.models,
+        evidence=(*hypothesis.candidate.evidence, *_words(hypothesis, language)),
+        fixes=fixes_for(hypothesis, base, language=language, seen=seen_in(base.roots)),
+        references=tuple(one.url for one in entry.references),
+        verify=f"troubleshoot verify {entry.id}" if entry.verify else None,
+    )
+
+
+def _words(hypothesis: Hypothesis, language: str) -> tuple[EvidenceItem, ...]:
+    """Return the words of the report that told the family's causes apart."""
+    told = hypothesis.candidate.telling_words(hypothesis.cause) if hypothesis.weighted is not None else ()
+    if not told:
+        return ()
+    text = f"这类原因的报告常见的词：{'、'.join(told)}" if language == "zh" else f"words of reports with this cause: {', '.join(told)}"
+    return (EvidenceItem("supports", "words", text),)
+
+
+def recall(
+    issue: str, cause: str | None = None, *, kb: KnowledgeBase, language: str = "en", answers: Mapping[str, str] | None = None
+) -> Diagnosis:
+    """Return the diagnosis of an issue that was found before, whose report is gone: its fixes held against what is still known.
+
+    Where a fact of ``answers`` rules the issue out, the entry that it refines answers, as in :func:`diagnose`.
+
+    Raises:
+        UnknownIssueError: there is no such issue.
+        InputError: an answer cannot be used.
+    """
+    report = Report((), ())
+    known = _Known(report, Environment(), kb, language, Search(report, kb))
+    given = given_answers(answers, None, None)
+
+    def hypothesis(facts: Facts) -> Hypothesis:
+        candidate = recalled(kb.entry(issue), facts, known.search)
+        while candidate.refuted_by is not None and candidate.entry.refines:
+            candidate = recalled(kb.entry(candidate.entry.refines[0]), facts, known.search)
+        entry = candidate.entry
+        weighted = next((one for one in entry.causes if one.cause == cause), entry.causes[0] if entry.causes else None)
+        of = entry.cause or (weighted.cause if weighted is not None else "")
+        return Hypothesis(candidate, of, None if entry.cause else weighted, LIKELY, LIKELY)
+
+    def first(answer: dict[str, str]) -> tuple[str, str] | None:
+        try:
+            one = hypothesis(known.facts({**given, **answer}))
+        except TroubleshootError:
+            return None
+        from troubleshoot.engine.fixes.select import first_fix
+
+        return one.entry.id, first_fix(one, kb)
+
+    facts = known.facts(given)
+    now = hypothesis(facts)
+    diagnoses = (replace(_issue(now, kb, language), evidence=(), failure=None),)
+    opens = tuple(one for one in open_facts((now,), (), undecided_facts((now,), _undecided(now, kb))) if one.about not in given)
+    return Diagnosis(
+        verdict="likely",
+        reason=None,
+        summary=summarise("likely", None, report, diagnoses, Matches(()), kb, language),
+        report=report,
+        environment=facts.environment,
+        diagnoses=diagnoses,
+        questions=questions(opens, kb, first, lambda _: True, language),
+        knowledge=kb.version,
+        tool=__version__,
+        language=language,
+    )
+
+
+def _verdict(report: Report, matches: Matches, hypotheses: tuple[Hypothesis, ...]) -> tuple[Verdict, Reason | None]:
+    if hypotheses and hypotheses[0].confidence >= KNOWN:
+        return "known", None
+    if hypotheses and hypotheses[0].confidence >= LIKELY:
+        return "likely", None
+    if report.reason is not None:
+        return "unknown", "no-failure"
+    causes = [index for index, failure in enumerate(report.failures) if failure.role == "cause"]
+    if any(index in matches.out_of_scope for index in causes):
+        return "unknown", "out-of-scope"
+    if hypotheses:
+        return "unknown", "too-little"
+    if not report.failures:
+        return "unknown", "no-failure"
+    return "unknown", "no-entry"
+
+
+def _undecided(now: Hypothesis, base: KnowledgeBase) -> tuple[str | None, ...]:
+    """Return the facts that the undecided fixes hang on, before the first that fits."""
+    from troubleshoot.engine.fixes.select import candidate_fixes, fit_of
+
+    undecided: list[str | None] = []
+    for fix in candidate_fixes(now, base):
+        fit = fit_of(fix, now.candidate.context)
+        if fit.fits and not fit.late:
+            # What comes behind a fix that fits cannot become the first one.
+            break
+        undecided.append(fit.about if fit.fits is None else None)
+    return tuple(undecided)
+
+
+def _questions(known: _Known, given: Mapping[str, str], hypotheses: tuple[Hypothesis, ...], matches: Matches) -> tuple[Question, ...]:
+    if not hypotheses:
+        return ()
+    from troubleshoot.engine.fixes.select import first_fix
+
+    now = hypotheses[0]
+    opens = open_facts(hypotheses, matches.candidates, undecided_facts(hypotheses, _undecided(now, known.base)))
+    opens = tuple(one for one in opens if one.about not in given)
+    if not opens:
+        return ()
+
+    base_facts = now.candidate.context.facts
+
+    def first(answer: dict[str, str]) -> tuple[str, str] | None:
+        if not answer:
+            return now.entry.id, first_fix(now, known.base)
+        try:
+            facts = known.facts({**given, **answer}) if changes_environment(answer) else base_facts.with_answers(answer)
+        except TroubleshootError:
+            return None
+        ranked = rank(known.candidates(facts, matches, changed_facts(answer)), known.report, known.base, most=1)
+        if not ranked:
+            return None
+        return ranked[0].entry.id, first_fix(ranked[0], known.base)
+
+    def may_matter(about: str) -> bool:
+        changed = changed_facts([about])
+        reads = [known.search.programs.entry(one.entry).evidence_reads for one in matches.candidates]
+        if about == "gpu" or any(not changed.isdisjoint(one) for one in reads) or fixes_read(now.entry, changed):
+            return True
+        return now.candidate.may_turn(changed)
+
+    return questions(opens, known.base, first, may_matter, known.language)

@@ -1,0 +1,247 @@
+"""Holding fixes against the environment, and their order: those that fit, then the undecided, then the misfits with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from troubleshoot.basics.versions import parse_version
+from troubleshoot.engine.evidence import CAUGHT, Facts, is_among
+from troubleshoot.engine.fixes import actions
+from troubleshoot.engine.fixes.defaults import FITS, UNSAID, Fit, default_fit
+from troubleshoot.engine.fixes.library import name_library
+from troubleshoot.engine.fixes.price import weight_fit
+from troubleshoot.engine.matching.conditions import Context, evaluate
+from troubleshoot.engine.matching.wording import describe
+from troubleshoot.engine.ranking import Hypothesis
+from troubleshoot.engine.result import FixAdvice, SeenRun
+from troubleshoot.knowledge.base import KnowledgeBase
+from troubleshoot.knowledge.schema import Condition, Entry, Fix
+
+SeenFor = Callable[[str, str], tuple[SeenRun, ...]]
+
+
+def fixes_for(
+    hypothesis: Hypothesis, base: KnowledgeBase, *, language: str = "en", installer: str = "pip", seen: SeenFor | None = None
+) -> tuple[FixAdvice, ...]:
+    """Return the fixes of a hypothesis as advice for this environment, in the order in which to try them.
+
+    Left out are those for what a report says, where it does not say so: nobody can be asked for that.
+    """
+    context = hypothesis.candidate.context
+    advice: list[tuple[tuple[int, int], FixAdvice]] = []
+    for position, fix in enumerate(candidate_fixes(hypothesis, base)):
+        fit = fit_of(fix, context)
+        if fit is UNSAID:
+            continue
+        runs = seen(hypothesis.entry.id, fix.id) if seen else ()
+        advice.append(((_order(fit), position), _advice(fix, fit, hypothesis, language, installer, runs)))
+    advice.sort(key=lambda item: item[0])
+    return tuple(one for _, one in advice)
+
+
+def first_fix(hypothesis: Hypothesis, base: KnowledgeBase) -> str:
+    """Return the id of the fix to try first, or an empty text: what an answer to a question may change."""
+    best: tuple[int, str] | None = None
+    for fix in candidate_fixes(hypothesis, base):
+        order = _order(fit_of(fix, hypothesis.candidate.context))
+        if order == 0:
+            return fix.id
+        if order < _MISFIT and (best is None or order < best[0]):
+            best = (order, fix.id)
+    return best[1] if best else ""
+
+
+_MISFIT = 3
+
+
+def _order(fit: Fit) -> int:
+    """Those that fit, the undecided, those that fit at a price that puts them last, the misfits."""
+    if fit.fits is None:
+        return 1
+    return (2 if fit.late else 0) if fit.fits else _MISFIT
+
+
+def candidate_fixes(hypothesis: Hypothesis, base: KnowledgeBase) -> tuple[Fix, ...]:
+    """Return the entry's own fixes for the cause; a family, or an entry without fixes, adds the general advice for the cause."""
+    context = hypothesis.candidate.context
+    named = (name_library(fix, context) for fix in fixes_of(hypothesis.entry, hypothesis.cause, base))
+    return tuple(fix for fix in named if fix is not None)
+
+
+def fixes_of(entry: Entry, cause: str, base: KnowledgeBase) -> tuple[Fix, ...]:
+    """Return an entry's fixes for one of its causes, and the general advice for it where the entry is a family or has none."""
+    known = base.fixes.get((entry.id, cause))
+    if known is None or known[0] is not entry:
+        known = base.fixes[(entry.id, cause)] = (entry, _fixes_of(entry, cause, base))
+    return known[1]
+
+
+def _fixes_of(entry: Entry, cause: str, base: KnowledgeBase) -> tuple[Fix, ...]:
+    own = tuple(fix for fix in entry.fixes if not fix.causes or cause in fix.causes)
+    if entry.kind == "issue" and own:
+        return own
+    general = base.causes.causes.get(cause)
+    if general is None:
+        return own
+    kinds, ids = {fix.kind for fix in own}, {fix.id for fix in own}
+    return own + tuple(fix for fix in general.fixes if fix.kind not in kinds and fix.id not in ids)
+
+
+def fit_of(fix: Fix, context: Context) -> Fit:
+    """Hold one fix against the environment."""
+    if fix.expected == "fails":
+        return Fit(False, fix.reason)
+    for condition in fix.unless:
+        outcome = evaluate(condition, context)
+        if outcome.state:
+            return Fit(False, outcome.text or describe(condition))
+    undecided: Fit | None = None
+    for condition in fix.when:
+        outcome = evaluate(condition, context)
+        if outcome.state is False:
+            return Fit(False, outcome.text or describe(condition))
+        if outcome.state is None:
+            askable = _askable(condition, context)
+            if askable is None:
+                return UNSAID
+            if undecided is not None:
+                continue
+            undecided = Fit(None, f"if {describe(askable)}", _about(askable), why_zh=f"取决于：{describe(askable, 'zh')}")
+    installed = _already(fix, context.facts)
+    if installed is not None:
+        return installed
+    default = default_fit(fix.kind, context)
+    if default.fits and any(evaluate(condition, context).state for condition in fix.later):
+        default = msgspec.structs.replace(default, late=True)
+    if default.fits is False:
+        return default
+    priced = weight_fit(fix.kind, context)
+    if priced.fits is False:
+        return priced
+    if undecided is not None:
+        return undecided
+    if default.fits is None or priced is FITS:
+        return default
+    if priced.fits is None:
+        return priced
+    return Fit(
+        priced.fits,
+        priced.why or default.why,
+        priced.about or default.about,
+        default.late or priced.late,
+        default.warning or priced.warning,
+        priced.why_zh or default.why_zh,
+        default.warning_zh or priced.warning_zh,
+    )
+
+
+#: What a user can tell although a message tells it as well.
+_ASKED = frozenset({"dtype.requested", "device.kind"})
+
+
+def _askable(condition: Condition, context: Context) -> Condition | None:
+    """Return what of an undecided condition is about the environment; None where it hangs on what the report says or shows."""
+    if condition.any:
+        open_parts = [one for one in condition.any if evaluate(one, context).state is None]
+        parts = [part for one in open_parts if (part := _askable(one, context)) is not None]
+        return msgspec.structs.replace(condition, any=tuple(parts)) if parts else None
+    if condition.all:
+        parts = [one for one in condition.all if evaluate(one, context).state is None]
+        return condition if all(_askable(one, context) is not None for one in parts) else None
+    if condition.none:
+        return condition
+    fact = condition.fact
+    return condition if fact and (fact in _ASKED or not is_among(fact, CAUGHT)) else None
+
+
+def _about(condition: Condition) -> str | None:
+    for part in (*condition.any, *condition.all, *condition.none):
+        about = _about(part)
+        if about:
+            return about
+    if condition.fact and condition.fact.startswith(("support.", "gpu.")):
+        return "gpu"
+    return condition.fact
+
+
+def _already(fix: Fix, facts: Facts) -> Fit | None:
+    """An upgrade to a release that is there already, or below it, is no fix; nor is removing what is absent."""
+    kind = actions.kind_of(fix.action)
+    name = str(fix.action.get(kind, ""))
+    if kind not in ("upgrade", "downgrade", "install", "uninstall"):
+        return None
+    package = facts.package(name)
+    if package is None:
+        return None
+    if kind == "uninstall":
+        return Fit(False, f"{name} is not installed", why_zh=f"没有安装 {name}") if package.absent else None
+    want = parse_version(str(fix.action["to"])) if "to" in fix.action else None
+    if want is None:
+        return None
+
+    def there(version: str) -> bool | None:
+        have = parse_version(version)
+        if have is None:
+            return None
+        return (kind == "upgrade" and have >= want) or (kind == "downgrade" and have <= want)
+
+    if package.holds(there):
+        way, way_zh = ("later", "更高") if kind == "upgrade" else ("earlier", "更低")
+        why_zh = f"{name} {package.told} 已是 {want} 或{way_zh}的版本"
+        return Fit(False, f"{name} {package.told} is already at {want} or {way}", why_zh=why_zh)
+    return None
+
+
+#: Fixes with a library's name in them are many; the shown forms of this many fixes are kept.
+_MOST_SHOWN = 20_000
+
+#: title, reason, command, code
+_Shown = tuple[str, str, str | None, str | None]
+
+
+def _show(fix: Fix, entry: Entry, language: str, installer: str) -> _Shown:
+    """Return what is shown of a fix whatever the environment."""
+    title, reason = fix.title, fix.reason
+    code = actions.code(fix.action)
+    if actions.kind_of(fix.action) == "advice":
+        code = None
+        advice = str(fix.action.get("advice", ""))
+        reason = f"{advice.rstrip()} {reason}".strip() if advice not in (title, reason) else reason
+    if language == "zh":
+        translation = fix.zh or (entry.zh.fixes.get(fix.id) if entry.zh else None)
+        if translation is not None:
+            title = translation.title
+            reason = " ".join(part for part in (translation.advice, translation.reason) if part) or reason
+    return title, reason, actions.command(fix.action, installer), code
+
+
+def _advice(fix: Fix, fit: Fit, hypothesis: Hypothesis, language: str, installer: str, runs: tuple[SeenRun, ...]) -> FixAdvice:
+    shown: dict[tuple[int, str, str, str], tuple[Fix, _Shown]] = hypothesis.candidate.context.programs.shown
+    key = (id(fix), hypothesis.entry.id, language, installer)
+    known = shown.get(key)
+    if known is None or known[0] is not fix:
+        if len(shown) >= _MOST_SHOWN:
+            shown.clear()
+        known = shown[key] = (fix, _show(fix, hypothesis.entry, language, installer))
+    title, reason, command, code = known[1]
+    why, warning = fit.why, fit.warning
+    if language == "zh":
+        why = reason if fix.expected == "fails" else fit.why_zh or why
+        warning = fit.warning_zh or warning
+    return FixAdvice(
+        id=fix.id,
+        kind=fix.kind,
+        title=title,
+        applicability=fix.applicability,
+        fits=fit.fits,
+        why=why,
+        reason=reason,
+        command=command,
+        code=code,
+        expected=fix.expected,
+        warning=warning,
+        seen=runs,
+        action=dict(fix.action),
+    )

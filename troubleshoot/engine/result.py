@@ -1,0 +1,222 @@
+"""The result of a diagnosis, as frozen dataclasses, and its JSON form (schema 1, field names stable)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import msgspec
+
+from troubleshoot.reading.environment.machine import Environment, Package
+from troubleshoot.reading.report import Report
+
+SCHEMA = 1
+
+State = Literal["supports", "refutes", "unknown"]
+Verdict = Literal["known", "likely", "unknown"]
+Reason = Literal["out-of-scope", "no-entry", "too-little", "no-failure"]
+
+
+class EvidenceItem(msgspec.Struct, frozen=True):
+    """A fact held against a condition of an entry: what was seen, and on which line of the report (None: not from the report)."""
+
+    state: State
+    kind: str
+    text: str
+    line: int | None = None
+
+
+class SeenRun(msgspec.Struct, frozen=True):
+    """The recorded outcome of running a fix: only for the device and versions named, for nothing else."""
+
+    outcome: str
+    device: str
+    capability: str | None
+    versions: dict[str, str]
+    date: str
+
+
+class FixAdvice(msgspec.Struct, frozen=True):
+    """A fix held against the user's environment.
+
+    ``fits`` is True, False, or None with the deciding fact named in ``why``. ``command`` is a shell command, ``code`` what to write.
+    ``expected`` is ``fails`` for popular advice that does not help. ``warning`` is shown with a fix that fits at a price.
+    """
+
+    id: str
+    kind: str
+    title: str
+    applicability: str
+    fits: bool | None
+    why: str
+    reason: str
+    command: str | None = None
+    code: str | None = None
+    expected: str = "works"
+    warning: str | None = None
+    seen: tuple[SeenRun, ...] = ()
+    action: dict[str, Any] = {}
+
+
+@dataclass(frozen=True)
+class IssueDiagnosis:
+    """One known issue with one cause, ranked.
+
+    ``failure`` is the index of the failure that it explains (None: a symptom of the whole report). ``confidence`` is the probability
+    of this issue, ``cause_confidence`` that of its cause. ``note`` says what this cause means in a family of several.
+    """
+
+    issue: str
+    cause: str
+    failure: int | None
+    title: str
+    confidence: float
+    cause_confidence: float
+    explanation: str
+    note: str = ""
+    kind: str = "issue"
+    impact: str = "error"
+    affected: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+    evidence: tuple[EvidenceItem, ...] = ()
+    fixes: tuple[FixAdvice, ...] = ()
+    references: tuple[str, ...] = ()
+    verify: str | None = None
+
+    @property
+    def recommended(self) -> tuple[FixAdvice, ...]:
+        """The fixes that fit or may fit, in the order in which to try them."""
+        return tuple(fix for fix in self.fixes if fix.fits is not False)
+
+
+@dataclass(frozen=True)
+class Question:
+    """What to ask the user: ``about`` is the fact (an ``--answer`` name), ``decides`` the issues or fixes that the answer decides."""
+
+    ask: str
+    about: str
+    answers: tuple[str, ...]
+    decides: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Culprit:
+    """The module or tensor to blame, known only from a live exception."""
+
+    module: str | None
+    cls: str | None
+    parameter: str | None
+    has: str | None
+    meets: str | None
+    frame: str | None
+    why: str
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """Ranked known issues with confidence, evidence, fixes and questions. ``str()`` is the terminal text without colour."""
+
+    verdict: Verdict
+    reason: Reason | None
+    summary: str
+    report: Report
+    environment: Environment
+    diagnoses: tuple[IssueDiagnosis, ...]
+    questions: tuple[Question, ...]
+    knowledge: str
+    tool: str
+    language: str = "en"
+    culprit: Culprit | None = None
+    errors: tuple[str, ...] = ()
+    refuted: tuple[tuple[str, EvidenceItem], ...] = ()
+
+    @property
+    def first(self) -> IssueDiagnosis | None:
+        """The first diagnosis, or None where nothing is known."""
+        return self.diagnoses[0] if self.diagnoses else None
+
+    def to_dict(self, *, redact: bool = False) -> dict[str, Any]:
+        """Return the JSON object of the contract. Secrets are masked; with ``redact``, home directories and addresses too."""
+        data = {
+            "schema": SCHEMA,
+            "tool": self.tool,
+            "knowledge": self.knowledge,
+            "verdict": self.verdict,
+            "reason": self.reason,
+            "summary": self.summary,
+            "failures": [_failure(one) for one in self.report.failures],
+            "environment": _environment(self.environment),
+            "diagnoses": [_issue(one) for one in self.diagnoses],
+            "questions": [msgspec.to_builtins(one) for one in self.questions],
+            "culprit": _culprit(self.culprit),
+            "errors": list(self.errors),
+        }
+        from troubleshoot.basics.redact import redact_data
+
+        return redact_data(data, personal=redact)
+
+    def __str__(self) -> str:
+        from troubleshoot.telling import render
+
+        return render(self, "text")
+
+
+def _failure(failure: Any) -> dict[str, Any]:
+    root = failure.root
+    return {
+        "exception": root.type,
+        "message": root.message,
+        "line": failure.line,
+        "count": failure.count,
+        "ranks": list(failure.ranks),
+        "role": failure.role,
+        "fingerprint": failure.fingerprint,
+        "place": {"user": failure.place.user, "library": failure.place.library},
+    }
+
+
+def _environment(environment: Environment) -> dict[str, Any]:
+    return {
+        "python": environment.python,
+        "os": environment.os,
+        "packages": {one.name: _package(one) for one in environment.packages},
+        "accelerators": [
+            {
+                "name": one.name,
+                "kind": one.kind,
+                "capability": ".".join(map(str, one.capability)) if one.capability else None,
+                "memory_gib": one.memory,
+                "count": one.count,
+                "source": one.source,
+            }
+            for one in environment.accelerators
+        ],
+    }
+
+
+def _package(package: Package) -> dict[str, Any]:
+    """``version`` is "" where only the presence is known, null where it is absent; ``range`` has the releases that lines of code leave
+    open, as [first, last], null for an open end.
+    """
+    told: dict[str, Any] = {"version": package.version, "source": package.source}
+    if package.releases is not None:
+        told["range"] = [list(span) for span in package.releases.spans]
+    return told
+
+
+def _issue(one: IssueDiagnosis) -> dict[str, Any]:
+    data: dict[str, Any] = msgspec.to_builtins(one)
+    for fix in data["fixes"]:
+        del fix["action"]
+        fix["seen"] = list(fix["seen"])
+    for name in ("affected", "models", "evidence", "fixes", "references"):
+        data[name] = list(data[name])
+    return data
+
+
+def _culprit(culprit: Culprit | None) -> dict[str, Any] | None:
+    if culprit is None:
+        return None
+    data: dict[str, Any] = msgspec.to_builtins(culprit)
+    data["class"] = data.pop("cls")
+    return data

@@ -1,0 +1,132 @@
+"""Running edited programs: whether the error is gone, or what came instead."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from troubleshoot.basics.errors import InputError
+from troubleshoot.lab.editing.configs import is_config
+from troubleshoot.lab.editing.failure import Failure
+from troubleshoot.lab.editing.planning import plans_for
+from troubleshoot.lab.editing.plans import Plan, RefusedError
+from troubleshoot.lab.trying.fresh import Program, Ran, run_program_fresh
+from troubleshoot.lab.verify.signals import Stop
+
+#: Places that one fix may have to be made at: the next one shows only once the one before it is repaired.
+_MOST_ROUNDS = 4
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class Proof:
+    """A plan as it was run in the end, and how that run ended."""
+
+    plan: Plan
+    ran: Ran
+
+    @property
+    def works(self) -> bool:
+        """Whether the program came to its end."""
+        return self.ran.outcome == "ok"
+
+
+def prove(
+    program: Program,
+    plans: Sequence[Plan],
+    failure: Failure | None,
+    folder: Path,
+    stop: Stop,
+    *,
+    timeout: float,
+    progress: Progress | None = None,
+    read: Mapping[str, bytes] | None = None,
+) -> tuple[Proof, ...]:
+    """Run the program under each plan in turn, until one works.
+
+    Where the same failure shows up at another place, the same kind of fix is made there too. ``read`` are the contents, by real path, that
+    the plans were made from.
+
+    Raises:
+        Interrupted: a signal came; no child is left.
+    """
+    proofs: list[Proof] = []
+    for number, plan in enumerate(plans):
+        if progress is not None:
+            progress(f"running with {plan.fix.id}", number, len(plans))
+        proofs.append(_prove(program, plan, failure, folder, stop, timeout, read or {}))
+        if proofs[-1].works:
+            break
+    return tuple(proofs)
+
+
+def _prove(
+    program: Program, plan: Plan, failure: Failure | None, folder: Path, stop: Stop, timeout: float, read: Mapping[str, bytes]
+) -> Proof:
+    seen = {_place(failure)} if failure is not None else set()
+    for _ in range(_MOST_ROUNDS):
+        ran = _run(program, plan, folder, stop, timeout)
+        place = _place(ran.failure) if ran.failure is not None else None
+        if ran.failure is None or not ran.failure.known or place in seen or failure is None or ran.failure.cause != failure.cause:
+            break
+        seen.add(place)
+        further = _further(program, plan, ran.failure, read)
+        if further is None:
+            break
+        # What was read first counts: the further plan begins with the edited files.
+        before = {**further.before, **plan.before}
+        plan = replace(plan, files={**plan.files, **further.files}, before=before, steps=(*plan.steps, *further.steps))
+    return Proof(plan, ran)
+
+
+def _run(program: Program, plan: Plan, folder: Path, stop: Stop, timeout: float) -> Ran:
+    arguments = plan.arguments if plan.arguments is not None else program.arguments
+    sources = {path: data for path, data in plan.files.items() if not is_config(path)}
+    with ExitStack() as copies:
+        for path, data in plan.files.items():
+            if is_config(path):
+                copy = copies.enter_context(_copy_beside(path, data))
+                arguments = tuple(_renamed(one, path, copy) for one in arguments)
+        return run_program_fresh(replace(program, arguments=arguments), folder, stop, timeout=timeout, sources=sources)
+
+
+@contextmanager
+def _copy_beside(path: str, data: bytes) -> Iterator[str]:
+    """Write an edited configuration beside the original, where relative paths in it still lead somewhere, for the time of a run."""
+    place = Path(path)
+    try:
+        handle, name = tempfile.mkstemp(dir=place.parent, prefix=f".{place.stem}-edited-", suffix=place.suffix)
+    except OSError as error:
+        raise InputError(f"no edited copy of {path} can be written beside it: {error.strerror or error}") from error
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        yield name
+    finally:
+        Path(name).unlink(missing_ok=True)
+
+
+def _renamed(argument: str, path: str, copy: str) -> str:
+    option, equals, value = argument.partition("=")
+    if argument == path:
+        return copy
+    return f"{option}={copy}" if equals and value == path else argument
+
+
+def _further(program: Program, plan: Plan, failure: Failure, read: Mapping[str, bytes]) -> Plan | None:
+    """Return the same kind of fix for another place, on top of what is edited already."""
+    same = [one for one in failure.fixes if one.kind == plan.fix.kind and one.id == plan.fix.id]
+    try:
+        plans, _ = plans_for(program.file, same, failure, data={**read, **plan.files})
+    except RefusedError:
+        return None
+    return plans[0] if plans else None
+
+
+def _place(failure: Failure | None) -> tuple[tuple[str, int | None], ...] | None:
+    return tuple((one.file, one.number) for one in failure.frames) if failure is not None else None

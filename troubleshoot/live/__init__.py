@@ -1,7 +1,0 @@
-"""A live exception's tensors and modules: what is to blame, and how that weighs in the diagnosis."""
-
-from troubleshoot.live.concluding import conclude
-from troubleshoot.live.looking import look, tell
-from troubleshoot.live.weighing import weigh
-
-__all__ = ["conclude", "look", "tell", "weigh"]

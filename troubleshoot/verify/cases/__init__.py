@@ -1,1 +1,0 @@
-"""The cases: small programs that reproduce known issues. Every module here is read by :mod:`troubleshoot.verify.registry`."""

@@ -1,7 +1,0 @@
-"""``troubleshoot.watch(model)``: the numerical range of every module as it runs. The name is not ``watch``, which is the function."""
-
-from troubleshoot.watching.islands import keep_float32
-from troubleshoot.watching.scales import loss_scales
-from troubleshoot.watching.session import Watch, watch
-
-__all__ = ["Watch", "keep_float32", "loss_scales", "watch"]
