@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from troubleshoot.curation.scoring import load_cases
+
 ROOT = Path(__file__).parents[1]
 
 _CODE = """
@@ -19,10 +21,8 @@ for path in sys.argv[1:]:
     print(render(diagnosis, "text"))
 """
 #: a family with open causes, several failures, ranks in a log, questions, words that tell causes apart
-_REPORTS = (
-    "tests/data/labelled/mixed-g-2/g2-cascade-kaggle.txt",
-    "docs/examples/blip2-half.txt",
-)
+_LABELLED = ("mixed-g-2.jsonl", "g2-cascade-kaggle")
+_EXAMPLE = "docs/examples/blip2-half.txt"
 #: Each answer to "Is the model quantized?" leads to another issue.
 _TWO_OUTCOMES = """
 Traceback (most recent call last):
@@ -39,7 +39,10 @@ def test_the_answer_does_not_depend_on_the_seed_of_hashes(tmp_path: Path) -> Non
     """Byte for byte, as JSON and as text."""
     own = tmp_path / "report.txt"
     own.write_text(_TWO_OUTCOMES, encoding="utf-8")
-    paths = [str(ROOT / name) for name in _REPORTS] + [str(own)]
+    labelled = tmp_path / "labelled.txt"
+    rounds = {name: text for name, _, text in load_cases(ROOT / "tests" / "data" / "labelled" / _LABELLED[0])}
+    labelled.write_text(rounds[_LABELLED[1]], encoding="utf-8")
+    paths = [str(labelled), str(ROOT / _EXAMPLE), str(own)]
     told = set()
     for seed in ("1", "2", "3", "4", "5"):
         environment = {**os.environ, "PYTHONHASHSEED": seed, "COLUMNS": "100", "PYTHONIOENCODING": "utf-8"}

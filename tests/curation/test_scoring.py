@@ -136,7 +136,7 @@ def test_a_malformed_folder_is_told(labels: Any, told: str, tmp_path: Path) -> N
 
 def test_a_folder_without_labels_is_told(tmp_path: Path) -> None:
     """And what a folder holds."""
-    with pytest.raises(InputError, match=r"holds labels\.yaml and one ID\.txt for each label"):
+    with pytest.raises(InputError, match=r"neither FILE\.jsonl nor labels\.yaml with one ID\.txt for each label"):
         load_cases(tmp_path)
 
 
@@ -150,3 +150,17 @@ def test_several_folders_are_taken_together(tmp_path: Path) -> None:
         ("a/one", "dtype-mismatch/double", "a"),
         ("b/one", "none", "b"),
     ]
+
+
+def test_files_of_lines_are_read(tmp_path: Path) -> None:
+    """One report a line, with its label; an id names its file where there are several."""
+    (tmp_path / "a.jsonl").write_text('{"id": "one", "cause": "none", "source": "x", "text": "all is well"}\n\n', encoding="utf-8")
+    assert load_cases(tmp_path / "a.jsonl") == [("one", {"cause": "none", "source": "x"}, "all is well")]
+    assert [name for name, _, _ in load_cases(tmp_path)] == ["a/one"]
+
+
+@pytest.mark.parametrize("line", ["{", "[]", '{"id": "one", "text": "x"}', '{"cause": "none", "text": "x"}'])
+def test_a_faulty_line_is_told_with_its_place(tmp_path: Path, line: str) -> None:
+    (tmp_path / "a.jsonl").write_text(f'{{"id": "one", "cause": "none", "text": "x"}}\n{line}\n', encoding="utf-8")
+    with pytest.raises(InputError, match=r"a\.jsonl:2: is no JSON object"):
+        load_cases(tmp_path)

@@ -63,7 +63,7 @@ def _chat(text: str) -> object:
 
 @lru_cache(maxsize=1)
 def _reader() -> Any:
-    from troubleshoot.scale.scanning.scan import Options, Reader
+    from troubleshoot.scale.scanning.log_scan import Options, Reader
 
     return Reader(Options(finder="python"))
 

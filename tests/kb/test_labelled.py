@@ -59,7 +59,7 @@ def test_near_misses_stay_unanswered(measured: dict[str, Any]) -> None:
     assert measured["false_alarms"] <= 0.02
 
 
-@pytest.mark.parametrize(("folder", "least"), [("", 0.89), ("drawn-at-random", 0.93)])
+@pytest.mark.parametrize(("folder", "least"), [("", 0.89), ("drawn-at-random.jsonl", 0.93)])
 def test_unseen_reports_are_told_as_well(folder: str, least: float) -> None:
     """Nobody mended on these: a drop says that a change was made for the others alone. Look for it there, not by reading these."""
     measured = score(UNSEEN / folder, kb=BASE)
@@ -69,7 +69,7 @@ def test_unseen_reports_are_told_as_well(folder: str, least: float) -> None:
 
 def test_what_is_told_in_other_words_is_recognised_as_well() -> None:
     """Nobody mended on these either. They are hard: told without a message, by people who are wrong about the culprit."""
-    reports = [one for part in ("held-out-1", "held-out-2") for one in load_cases(RETOLD / part)]
+    reports = [one for part in ("held-out-1", "held-out-2") for one in load_cases(RETOLD / f"{part}.jsonl")]
     measured = measures([Scored(name, label, diagnose(text, environment="report", kb=BASE)) for name, label, text in reports])
     assert measured["fair_top1"] >= 0.75
     assert measured["false_alarms"] <= 0.15

@@ -9,7 +9,7 @@ from scan_logs import FRAMES, LINEAR, healthy, interleaved, long_log
 
 from troubleshoot.scale.scanning import ScanResult, scan
 from troubleshoot.scale.scanning.last import last_failure
-from troubleshoot.scale.scanning.scan import Options, Reader
+from troubleshoot.scale.scanning.log_scan import Options, Reader
 
 
 def told(result: ScanResult) -> set[tuple[object, ...]]:

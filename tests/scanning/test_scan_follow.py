@@ -16,7 +16,7 @@ from scan_logs import FRAMES, healthy
 
 from troubleshoot.scale.scanning import Problem
 from troubleshoot.scale.scanning.follow import Follower
-from troubleshoot.scale.scanning.scan import Options, Reader
+from troubleshoot.scale.scanning.log_scan import Options, Reader
 
 READER = Reader(Options())
 COMMAND = [sys.executable, "-m", "troubleshoot", "scan", "--format", "jsonl", "--follow"]

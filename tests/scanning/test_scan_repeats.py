@@ -11,9 +11,9 @@ import pytest
 from scan_logs import FRAMES
 
 from troubleshoot.scale.scanning import scan
+from troubleshoot.scale.scanning.log_scan import Options, Reader
 from troubleshoot.scale.scanning.problems import Tally
 from troubleshoot.scale.scanning.repeats import Repeats
-from troubleshoot.scale.scanning.scan import Options, Reader
 from troubleshoot.scale.scanning.stretch import Stretch
 
 READER = Reader(Options(finder="python"))

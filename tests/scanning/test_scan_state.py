@@ -32,7 +32,7 @@ def test_an_interrupted_scan_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyP
     """What was read before the interruption is not read again, and the counts are those of one scan."""
     log, state = tmp_path / "train.log", tmp_path / "scan.state"
     log.write_bytes(long_log(30))
-    monkeypatch.setattr("troubleshoot.scale.scanning.scan._SAVE_EVERY", 0.0)
+    monkeypatch.setattr("troubleshoot.scale.scanning.log_scan._SAVE_EVERY", 0.0)
     read = []
 
     def stop(done: int, total: int, problems: int) -> None:

@@ -79,7 +79,7 @@ def _audit_model(target: str, dtype: str | None, gpu: str | None, meta: bool) ->
         raise InputError("auditing a model needs torch in this environment; --checkpoint does not") from None
     from contextlib import nullcontext
 
-    from troubleshoot.lab.auditing.audit import audit as audit_model
+    from troubleshoot.lab.auditing.model_audit import audit as audit_model
 
     factory = _imported(target)
     if isinstance(factory, torch.nn.Module):

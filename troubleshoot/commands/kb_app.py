@@ -102,7 +102,7 @@ def kb_lint(
     ),
 )
 def kb_score(
-    folder: Annotated[str, typer.Argument(metavar="FOLDER", help="A folder of ID.txt and labels.yaml, or of such folders.")],
+    folder: Annotated[str, typer.Argument(metavar="PATH", help="FILE.jsonl, a folder of such files, or of ID.txt with labels.yaml.")],
     kb: Overlays = None,
     format: Annotated[str, typer.Option("--format", "-f", metavar="text|json", help="The form of the output.")] = "text",
     output: Output = None,
@@ -279,7 +279,7 @@ def kb_stale(
     ),
 )
 def kb_weigh(
-    folder: Annotated[str, typer.Argument(metavar="FOLDER", help="A folder of ID.txt and labels.yaml, or of such folders.")],
+    folder: Annotated[str, typer.Argument(metavar="PATH", help="FILE.jsonl, a folder of such files, or of ID.txt with labels.yaml.")],
     pull: Annotated[str, typer.Option("--pull", metavar="X", help="How strongly weights are held to what the entries say.")] = "2",
     least: Annotated[str, typer.Option("--least", metavar="N", help="Only families that answer this many of the reports.")] = "12",
     write: Annotated[
@@ -305,7 +305,7 @@ def kb_weigh(
     ),
 )
 def kb_learn(
-    folder: Annotated[str, typer.Argument(metavar="FOLDER", help="A folder of ID.txt and labels.yaml, or of such folders.")],
+    folder: Annotated[str, typer.Argument(metavar="PATH", help="FILE.jsonl, a folder of such files, or of ID.txt with labels.yaml.")],
     kb: Overlays = None,
     output: Annotated[
         str | None,

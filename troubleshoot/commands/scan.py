@@ -17,8 +17,8 @@ from troubleshoot.commands.options import Color, Language, Output, Overlays, Red
 
 if TYPE_CHECKING:
     from troubleshoot.reading.environment.machine import Environment
+    from troubleshoot.scale.scanning.log_scan import Options
     from troubleshoot.scale.scanning.problems import Problem, ScanResult
-    from troubleshoot.scale.scanning.scan import Options
 
 EXAMPLES = (
     "troubleshoot scan train.log",
@@ -105,7 +105,7 @@ def scan(
     Each row has the count, the first and the last place (file, line, step, rank) and the diagnosis. Memory stays bounded. Logs of many
     ranks may be interleaved. NaN losses, overflows and exhausted loss scales are counted too.
     """
-    from troubleshoot.scale.scanning.scan import Options
+    from troubleshoot.scale.scanning.log_scan import Options
 
     if report is not None:
         return _draw(report, output)
@@ -170,7 +170,7 @@ def _print_anchors(options: Options, output: str | None) -> int:
 
 
 def _scan(paths: list[str], options: Options, jobs: int, state: str | None) -> ScanResult:
-    from troubleshoot.scale.scanning.scan import scan as scan_logs
+    from troubleshoot.scale.scanning.log_scan import scan as scan_logs
 
     shown = _Progress()
     try:
@@ -218,8 +218,8 @@ def _terminal_width() -> int:
 
 def _last(paths: list[str], options: Options) -> ScanResult:
     from troubleshoot.scale.scanning.last import last_failure
+    from troubleshoot.scale.scanning.log_scan import Reader
     from troubleshoot.scale.scanning.problems import ScanResult
-    from troubleshoot.scale.scanning.scan import Reader
     from troubleshoot.scale.scanning.sources import find_files
 
     files, skipped = find_files(paths)
@@ -243,7 +243,7 @@ def _follow(paths: list[str], options: Options, format: str, *, redact: bool, co
     if format == "html" or output is not None:
         raise InputError("--follow prints as it goes: use --format table or jsonl, and no --output")
     from troubleshoot.scale.scanning.follow import Follower, follow_files, follow_stdin, result_of
-    from troubleshoot.scale.scanning.scan import Reader
+    from troubleshoot.scale.scanning.log_scan import Reader
     from troubleshoot.scale.scanning.scan_text import jsonl_row, problem_lines, summary_line
 
     width = process.width(None)
@@ -307,7 +307,7 @@ def _fleet(paths: list[str], engine: str, out: str | None, address: str | None, 
 
 
 def _draw(folder: str, output: str | None) -> int:
-    from troubleshoot.scale.fleets.fleet_page import fleet_page
+    from troubleshoot.scale.fleets.charts import fleet_page
 
     process.write(fleet_page(folder), output)
     return 0

@@ -1,12 +1,14 @@
 """``troubleshoot kb score FOLDER``: how good are the answers on labelled reports?
 
-A folder holds ``ID.txt`` files and ``labels.yaml``: ``ID: {cause, also: [...], fix: [kinds]}``, with the cause ``none`` for reports that
-are no precision problem; or it holds several such folders, which are taken together. Reports are diagnosed with ``environment="report"``.
+``FILE.jsonl`` holds one report a line: ``{"id", "cause", "also": [...], "fix": [kinds], "text"}``, with the cause ``none`` for reports that
+are no precision problem. A folder of such files is taken together, and so is one of folders with ``ID.txt`` files and a ``labels.yaml``
+(``ID: {cause, also, fix}``), which are easier to make by hand. Reports are diagnosed with ``environment="report"``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -66,19 +68,44 @@ class Scored:
         return first.cause_confidence if first is not None and self.diagnosis.verdict != "unknown" else 0.0
 
 
-def load_cases(folder: Path) -> list[tuple[str, dict[str, Any], str]]:
-    """Return (id, label, text) of every labelled report; of several folders, ids are ``folder/id``.
+def load_cases(path: Path) -> list[tuple[str, dict[str, Any], str]]:
+    """Return (id, label, text) of every labelled report; of a folder with several files or folders, ids are ``file/id``.
 
     Raises:
-        InputError: the folder, ``labels.yaml`` or a report is missing or malformed.
+        InputError: nothing labelled is there, or a line, ``labels.yaml`` or a report is missing or malformed.
     """
-    parts = () if (folder / "labels.yaml").exists() else sorted(path.parent for path in folder.glob("*/labels.yaml"))
-    if parts:
-        return [(f"{part.name}/{name}", label, text) for part in parts for name, label, text in load_cases(part)]
+    if path.suffix == ".jsonl":
+        return list(_lines(path))
+    if (path / "labels.yaml").exists():
+        return _pasted(path)
+    rounds = sorted([*path.glob("*.jsonl"), *(labels.parent for labels in path.glob("*/labels.yaml"))])
+    if not rounds:
+        raise InputError(f"{path}: holds no labelled reports: neither FILE.jsonl nor labels.yaml with one ID.txt for each label")
+    return [(f"{part.stem}/{name}", label, text) for part in rounds for name, label, text in load_cases(part)]
+
+
+def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any], str]]:
+    try:
+        content = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+    for number, line in enumerate(content.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            label = json.loads(line)
+            name, text, _ = str(label.pop("id")), label.pop("text"), label["cause"]
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise InputError(f"{path}:{number}: is no JSON object with id, cause and text ({error!r})") from error
+        yield name, label, str(text)
+
+
+def _pasted(folder: Path) -> list[tuple[str, dict[str, Any], str]]:
+    """Read reports that lie beside their labels."""
     try:
         labels, _ = read_yaml(folder / "labels.yaml")
     except KnowledgeError as error:
-        raise InputError(f"{error}: a folder to score holds labels.yaml and one ID.txt for each label") from error
+        raise InputError(str(error)) from error
     if not isinstance(labels, dict):
         raise InputError(f"{folder / 'labels.yaml'}: is not a mapping of ID to cause, also and fix")
     cases: list[tuple[str, dict[str, Any], str]] = []

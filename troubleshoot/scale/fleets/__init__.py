@@ -2,7 +2,7 @@
 
 from troubleshoot.basics.lazy import lazy_names
 
-_HOMES = {"run_fleet": "fleet", "FleetResult": "fleet", "fleet_page": "fleet_page"}
+_HOMES = {"run_fleet": "fleet", "FleetResult": "fleet", "fleet_page": "charts"}
 
 __all__ = ["FleetResult", "fleet_page", "run_fleet"]
 

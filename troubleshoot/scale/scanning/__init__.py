@@ -2,7 +2,7 @@
 
 from troubleshoot.basics.lazy import lazy_names
 
-_HOMES = {"scan": "scan", "Problem": "problems", "ScanResult": "problems"}
+_HOMES = {"scan": "log_scan", "Problem": "problems", "ScanResult": "problems"}
 
 __all__ = ["Problem", "ScanResult", "scan"]
 

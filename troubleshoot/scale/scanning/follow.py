@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from troubleshoot.scale.scanning.examine import HEAD
+from troubleshoot.scale.scanning.log_scan import Reader
 from troubleshoot.scale.scanning.problems import Problem, ScanResult, Tally, left_out_of, problems_of
-from troubleshoot.scale.scanning.scan import Reader
 from troubleshoot.scale.scanning.stretch import Stretch
 from troubleshoot.scale.scanning.units import note_head
 

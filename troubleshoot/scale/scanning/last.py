@@ -6,8 +6,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from troubleshoot.scale.scanning.log_scan import Reader
 from troubleshoot.scale.scanning.problems import LeftOut, ScanResult, Tally, left_out_of, problems_of
-from troubleshoot.scale.scanning.scan import Reader
 from troubleshoot.scale.scanning.sources import blocks, is_plain
 from troubleshoot.scale.scanning.units import Unit, line_start
 
