@@ -15,6 +15,7 @@ import os
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -82,23 +83,38 @@ def stored() -> dict[str, Answer]:
         return {name: found for name, *found in map(json.loads, lines)}
 
 
-def scores(given: dict[str, Answer]) -> dict[str, str]:
-    """Return for each set of reports: first cause right, one of two fixes right, near misses answered."""
-    found = {}
-    for part in SETS:
-        right = fixed = problems = alarms = misses = 0
-        for name, label, _ in load_cases(DATA / part):
-            verdict, *rest = given.get(f"{part}/{name}") or ["unknown"]
-            answered = verdict != "unknown" and len(rest) == 4
-            if label["cause"] == "none":
-                misses += 1
-                alarms += answered
-                continue
-            problems += 1
-            if answered:
-                right += rest[2] in (label["cause"], *(label.get("also") or ()))
-                fixed += any(kind in (label.get("fix") or ()) for _, kind in rest[3])
-        found[part] = f"first cause {right} of {problems}, one of two fixes {fixed}, near misses answered {alarms} of {misses}"
+@dataclass
+class Scored:
+    """How the answers to a set of reports stand against their labels."""
+
+    problems: int = 0
+    right: int = 0
+    fixed: int = 0
+    misses: int = 0
+    alarms: int = 0
+
+    def __str__(self) -> str:
+        """Return it for a reader."""
+        near = f"near misses answered {self.alarms} of {self.misses}"
+        return f"first cause {self.right} of {self.problems}, one of two fixes {self.fixed}, {near}"
+
+
+def scored(part: str, given: dict[str, Answer], rounds: str = "") -> Scored:
+    """Hold answers to one of the sets (or those of its rounds whose names begin so) against the labels."""
+    found = Scored()
+    for name, label, _ in load_cases(DATA / part):
+        if not name.startswith(rounds):
+            continue
+        verdict, *rest = given.get(f"{part}/{name}") or ["unknown"]
+        answered = verdict != "unknown" and len(rest) == 4
+        if label["cause"] == "none":
+            found.misses += 1
+            found.alarms += answered
+            continue
+        found.problems += 1
+        if answered:
+            found.right += rest[2] in (label["cause"], *(label.get("also") or ()))
+            found.fixed += any(kind in (label.get("fix") or ()) for _, kind in rest[3])
     return found
 
 
@@ -116,9 +132,9 @@ def main(arguments: list[str]) -> int:
     changed = [name for name in sorted(now.keys() | before.keys()) if now.get(name) != before.get(name)]
     for name in changed:
         print(f"{name}\n  - {json.dumps(before.get(name))}\n  + {json.dumps(now.get(name))}")
-    old, new = scores(before), scores(now)
     for part in SETS:
-        print(f"{part}: {new[part]}" + (f" (before: {old[part]})" if new[part] != old[part] else ""))
+        old, new = scored(part, before), scored(part, now)
+        print(f"{part}: {new}" + (f" (before: {old})" if new != old else ""))
     print(f"{len(changed):,} of {len(now):,} answers changed" + (": python tests/golden.py --write keeps them" if changed else ""))
     return bool(changed)
 

@@ -83,6 +83,7 @@ def test_no_form_of_a_diagnosis_shows_them(name: str) -> None:
         assert seen(json.dumps(diagnosis.to_dict(redact=True), ensure_ascii=False), SECRETS + PEOPLE) == []
 
 
+@pytest.mark.slow
 def test_no_command_prints_or_writes_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Commands that read reports and logs, and all files that they leave, the cache among them."""
     made, given = tmp_path / "made", tmp_path / "given"

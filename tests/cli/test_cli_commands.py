@@ -237,6 +237,7 @@ def test_explain_an_issue(run: Run) -> None:
     assert "识别依据" in run("explain", "kb/torch/linear-dtype.yaml", "--lang", "zh")[1]
 
 
+@pytest.mark.slow
 def test_every_entry_and_cause_has_a_page(run: Run) -> None:
     """In both languages, without an internal error."""
     from troubleshoot.knowledge import load_kb

@@ -78,6 +78,7 @@ def test_new_from_a_report(capsys: pytest.CaptureFixture[str], tmp_path: Path) -
     assert f"{ISSUE} answers this report now" in err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [

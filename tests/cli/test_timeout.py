@@ -56,6 +56,7 @@ def report(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_the_last_failure_is_diagnosed_where_the_whole_takes_too_long(report: Path) -> None:
     """The result says so, in text and in JSON, and so does stderr."""
     done = call("diagnose", str(report), "--timeout", "2", "--env", "report")
@@ -88,6 +89,7 @@ def test_a_limit_is_a_number_of_seconds(value: str) -> None:
     assert b"--timeout" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_scan_leaves_out_what_takes_too_long_and_goes_on(tmp_path: Path) -> None:
     """Which lines of which file these are is told, in the table and in JSON; what is before and behind them counts."""
     quiet = "step 1 loss 0.5\n" * 5_000
@@ -115,6 +117,7 @@ def test_a_line_that_takes_too_long_is_tried_once(tmp_path: Path) -> None:
     assert summary["left_out"] == [{"file": str(path), "first": 1, "last": 30, "more": 0}]
 
 
+@pytest.mark.slow
 def test_nobody_writes_into_a_pipe(tmp_path: Path) -> None:
     """Without a limit it is said what is waited for; with one it ends."""
     pipe = tmp_path / "pipe"

@@ -410,6 +410,7 @@ def test_the_lists_of_values_are_those_that_reports_give() -> None:
         assert {value for _, _, value in mention_options.TABLES[fact]} == condition_checks.VALUES[fact]
 
 
+@pytest.mark.slow
 def test_the_shipped_base_has_no_problem() -> None:
     """All entries against all examples, and against the innocent corpus."""
     assert [str(one) for one in lint()] == []

@@ -43,6 +43,7 @@ def test_there_are_ten() -> None:
     assert sum("Founding case" in path.read_text(encoding="utf-8") for path in SCRIPTS.glob("*.py")) == 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", EXAMPLES)
 def test_an_edit_repairs_it(path: Path) -> None:
     """The script fails; the first edit is small, and the edited copy runs to its end; the file itself stays."""

@@ -106,6 +106,7 @@ def test_an_issue_without_a_run(tmp_path: Path) -> None:
     assert "does not help here" in done.stderr
 
 
+@pytest.mark.slow
 def test_what_comes_instead_is_told_and_not_applied(script: Path) -> None:
     """An edit after which the program fails otherwise ends with 1, and --apply does not write it."""
     script.write_text(BROKEN + "raise KeyError('later')\n")
@@ -116,6 +117,7 @@ def test_what_comes_instead_is_told_and_not_applied(script: Path) -> None:
     assert not Path(f"{script}.orig").exists()
 
 
+@pytest.mark.slow
 def test_the_same_failure_at_two_places_is_repaired_at_both(script: Path) -> None:
     """The second shows only once the first is repaired."""
     script.write_text(BROKEN + "again = torch.randn(3, 4)\nprint(model(again).dtype)\n")
@@ -158,6 +160,7 @@ def test_wrong_use_and_protected_files(script: Path) -> None:
         assert (done.returncode, why in done.stderr, done.stdout) == (status, True, ""), (arguments, done.stderr)
 
 
+@pytest.mark.slow
 def test_a_module_of_a_package(script: Path) -> None:
     """As `python -m` starts it: from the working folder, with relative imports; the file of the module is edited."""
     package = script.parent / "lab"
@@ -199,6 +202,7 @@ def test_a_script_that_is_no_python(script: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_a_setting_among_the_arguments(script: Path) -> None:
     """--fp16 on the command line becomes --bf16, and the run is made with it; so is one with the edited copy of a configuration."""
     script.write_text(
@@ -248,6 +252,7 @@ def test_what_is_saved_while_it_runs_is_kept(form: str, tmp_path: Path) -> None:
     assert path.read_bytes() == saved.replace(b"= torch.float16", b"= torch.bfloat16")
 
 
+@pytest.mark.slow
 def test_a_line_with_a_form_feed(tmp_path: Path) -> None:
     """The edit is made in the line that failed, and the form feed stays."""
     path = tmp_path / "train.py"

@@ -140,6 +140,7 @@ def test_what_cannot_be_edited_is_refused(name: str) -> None:
     assert why in str(raised.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "code",
     ["(" * 180 + "1" + ")" * 180, "1 + " * 390 + "1", "a" + ".b()" * 120, "(\n" + "'a'\n" * 390 + ")", "not " * 390 + "1"],

@@ -62,6 +62,7 @@ def test_a_knowledge_base_that_cannot_be_read(tmp_path: Path) -> None:
     same_ending(KNOWN, PYTHONPATH=where, cwd=tmp_path)
 
 
+@pytest.mark.slow
 def test_bad_overlays(tmp_path: Path) -> None:
     """A faulty entry is skipped, a folder that is not there too; the rest answers."""
     (tmp_path / "acme").mkdir()
@@ -70,6 +71,7 @@ def test_bad_overlays(tmp_path: Path) -> None:
     assert TITLE in done.stderr
 
 
+@pytest.mark.slow
 def test_a_cache_that_cannot_be_written(tmp_path: Path) -> None:
     """It costs time, no report."""
     blocked = tmp_path / "blocked"
@@ -255,6 +257,7 @@ def test_the_end_of_the_interpreter(code: str) -> None:
     assert "Fatal" not in installed.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("flags", [("-O",), ("-OO",), ("-B", "-u"), ("-X", "dev"), ("-W", "error")], ids=" ".join)
 def test_interpreter_flags(flags: tuple[str, ...]) -> None:
     """Assertions off, docstrings stripped, unbuffered, development mode, warnings as errors."""

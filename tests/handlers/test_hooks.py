@@ -291,6 +291,7 @@ def test_the_logging_handler_diagnoses_what_is_logged() -> None:
     assert [one.verdict for one in found] == ["likely"]
 
 
+@pytest.mark.slow
 def test_reload_takes_a_changed_overlay_in_one_step(tmp_path: Path) -> None:
     """Handlers use the new base from the next report on; a faulty file is skipped with a warning."""
     folder = tmp_path / "kb"

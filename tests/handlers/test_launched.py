@@ -47,6 +47,7 @@ def launch(tmp_path: Path, *, workers: int = 2, before: str = "", after: str = "
 INSTALL = "troubleshoot.install()"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", ["before", "after"])
 def test_one_report_per_node(order: str, tmp_path: Path) -> None:
     """Also where torch.distributed has wrapped our hook and put a buffer in place of stderr."""
@@ -56,6 +57,7 @@ def test_one_report_per_node(order: str, tmp_path: Path) -> None:
     assert "torch/linear-dtype" in stderr
 
 
+@pytest.mark.slow
 def test_a_single_failing_rank_reports_whichever_it_is(tmp_path: Path) -> None:
     """Rank 0 is not special: the others are ended by the launcher."""
     stderr = launch(tmp_path, before=INSTALL, which="rank == 1", wait="60")

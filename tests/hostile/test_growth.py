@@ -42,6 +42,7 @@ def _drawn(generators: dict[str, Generator], count: int) -> dict[str, Generator]
     return {name: generators[name] for name in names}
 
 
+@pytest.mark.slow
 def test_a_sample_of_hostile_texts_takes_linear_time() -> None:
     entries = {name: make for name, make in all_generators().items() if name not in GENERATORS}
     known = {name: GENERATORS[name] for name in _ONCE_SLOW}

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
+import golden
 import pytest
 from shipped import BASE
 
-from troubleshoot.curation import score
-from troubleshoot.curation.scoring import Scored, load_cases, measures
-from troubleshoot.engine.diagnosis import diagnose
+from troubleshoot.curation.scoring import load_cases
 from troubleshoot.knowledge.schema import FixKind
 
 LABELLED = Path(__file__).parents[1] / "data" / "labelled"
@@ -42,37 +41,31 @@ def test_every_report_is_there_once() -> None:
     assert len(CASES) > 500
 
 
-@pytest.fixture(scope="module")
-def measured() -> dict[str, Any]:
-    """What the base scores on all of them; they were mended on, so these floors are no forecast (docs/accuracy.md)."""
-    return score(LABELLED, kb=BASE)
+@pytest.mark.parametrize(
+    ("part", "rounds", "cause", "fix", "alarms"),
+    [
+        ("labelled", "", 0.97, 0.95, 0.02),
+        ("unseen", "", 0.89, 0.84, 0.05),
+        ("unseen", "drawn-at-random", 0.93, 0.9, 0.05),
+        ("retold", "held-out", 0.75, 0.7, 0.15),
+    ],
+)
+def test_what_was_right_stays_right(part: str, rounds: str, cause: float, fix: float, alarms: float) -> None:
+    """Of the answers kept in data/golden.jsonl (`python tests/golden.py` holds them against those of today).
+
+    The labelled reports were tuned on, so that their floors are no forecast (docs/accuracy.md). The others were not: a drop there says that
+    a change was made for the others alone. Look for it there, not by reading these.
+    """
+    found = golden.scored(part, golden.stored(), rounds)
+    assert found.right / found.problems >= cause
+    assert found.fixed / found.problems >= fix
+    assert found.alarms / found.misses <= alarms
 
 
-@pytest.mark.parametrize(("measure", "least"), [("fair_top1", 0.97), ("fair_top3", 0.975), ("strict_top1", 0.9), ("fix_at_2", 0.95)])
-def test_what_was_right_stays_right(measure: str, least: float, measured: dict[str, Any]) -> None:
-    """A drop below is a change that hurts more reports than it helps."""
-    assert measured[measure] >= least
-
-
-def test_near_misses_stay_unanswered(measured: dict[str, Any]) -> None:
-    """False alarms are the worst answers."""
-    assert measured["false_alarms"] <= 0.02
-
-
-@pytest.mark.parametrize(("folder", "least"), [("", 0.89), ("drawn-at-random.jsonl", 0.93)])
-def test_unseen_reports_are_told_as_well(folder: str, least: float) -> None:
-    """Nobody mended on these: a drop says that a change was made for the others alone. Look for it there, not by reading these."""
-    measured = score(UNSEEN / folder, kb=BASE)
-    assert measured["fair_top1"] >= least
-    assert measured["false_alarms"] <= 0.05
-
-
-def test_what_is_told_in_other_words_is_recognised_as_well() -> None:
-    """Nobody mended on these either. They are hard: told without a message, by people who are wrong about the culprit."""
-    reports = [one for part in ("held-out-1", "held-out-2") for one in load_cases(RETOLD / f"{part}.jsonl")]
-    measured = measures([Scored(name, label, diagnose(text, environment="report", kb=BASE)) for name, label, text in reports])
-    assert measured["fair_top1"] >= 0.75
-    assert measured["false_alarms"] <= 0.15
+def test_every_report_has_a_kept_answer() -> None:
+    """Reports came or went: run `python tests/golden.py --write`."""
+    kept = {name for name in golden.stored() if name.startswith(golden.SETS) and "@" not in name}
+    assert kept == {f"{path.name}/{name}" for path in (LABELLED, UNSEEN, RETOLD) for name, _, _ in load_cases(path)}
 
 
 def test_the_words_were_fitted_to_these_reports() -> None:

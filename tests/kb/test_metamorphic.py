@@ -193,6 +193,7 @@ def written(one: IssueDiagnosis) -> dict[str, Fix]:
     return {fix.id: fix for fix in fixes_of(entry_of(one.issue), one.cause, BASE)}
 
 
+@pytest.mark.slow
 def test_most_entries_answer_on_the_devices() -> None:
     """Else the next tests would say nothing; an entry about Macs or about one generation is silent on other devices."""
     assert sum(bool(on_devices(issue)) for issue in ISSUES) > 0.95 * len(ISSUES)
@@ -253,6 +254,7 @@ WRAPPED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrapping", WRAPPED)
 @pytest.mark.parametrize("issue", ISSUES)
 def test_wrapping_does_not_change_the_answer(issue: str, wrapping: str) -> None:

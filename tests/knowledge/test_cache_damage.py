@@ -163,6 +163,7 @@ def test_a_full_disk_only_costs_the_time_of_the_next_start(overlay: Path, tmp_pa
     assert list((tmp_path / "cache" / "troubleshoot").iterdir()) == []
 
 
+@pytest.mark.slow
 def test_ten_cold_starts_at_once(overlay: Path, tmp_path: Path) -> None:
     """Each works, and one whole file is left."""
     code = f"import troubleshoot as t; b = t.load_kb([{str(overlay)!r}], shipped=False); print(t.diagnose({MESSAGE!r}, kb=b).first.issue)"

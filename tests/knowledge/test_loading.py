@@ -105,6 +105,7 @@ def test_a_faulty_overlay_file_is_skipped_with_a_warning(tmp_path: Path) -> None
     assert "broken.yaml" in base.warnings[0]
 
 
+@pytest.mark.slow
 def test_an_overlay_withdraws_an_entry(tmp_path: Path) -> None:
     """The entry stays readable and no longer answers."""
     first, second = tmp_path / "a", tmp_path / "b"
@@ -115,6 +116,7 @@ def test_an_overlay_withdraws_an_entry(tmp_path: Path) -> None:
     assert diagnose(MESSAGE, kb=base, environment="report").verdict == "unknown"
 
 
+@pytest.mark.slow
 def test_an_overlay_replaces_and_withdraws_single_fixes(tmp_path: Path) -> None:
     """The last overlay wins, fix by fix."""
     first, second = tmp_path / "a", tmp_path / "b"
@@ -133,17 +135,20 @@ def test_an_overlay_names_what_does_not_exist(tmp_path: Path) -> None:
     assert any("acme/none" in warning for warning in base.warnings)
 
 
+@pytest.mark.slow
 def test_a_missing_overlay_folder_is_a_warning(tmp_path: Path) -> None:
     """The shipped base still answers."""
     assert any("is not a folder" in warning for warning in load_kb([tmp_path / "nothing"]).warnings)
 
 
+@pytest.mark.slow
 def test_the_environment_variable_names_overlays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """``TROUBLESHOOT_KB`` holds folders, separated as in PATH."""
     monkeypatch.setenv("TROUBLESHOOT_KB", str(overlay(tmp_path, acme__frobnicate=ENTRY)))
     assert "acme/frobnicate" in load_kb().ids()
 
 
+@pytest.mark.slow
 def test_an_installed_package_brings_an_overlay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The entry-point group ``troubleshoot.kb`` names a package whose folder holds entries."""
     overlay(tmp_path / "acme_kb" / "kb", acme__frobnicate=ENTRY)
@@ -169,6 +174,7 @@ def test_aliases_lead_to_the_entry(tmp_path: Path) -> None:
     assert base.entry("acme/old-name").id == "acme/frobnicate"
 
 
+@pytest.mark.slow
 def test_an_unknown_id_suggests_the_nearest() -> None:
     """A typo in an id is answered with what was meant."""
     with pytest.raises(UnknownIssueError) as caught:
@@ -207,6 +213,7 @@ def test_collect_reports_instead_of_raising(tmp_path: Path) -> None:
     assert len({problem.file for problem in collected.problems}) == 2
 
 
+@pytest.mark.slow
 def test_diagnose_keeps_the_base_for_a_second(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Hundreds of files are not looked at for each report; another setting, and a second later a changed file, are seen."""
     folder = overlay(tmp_path, acme__frobnicate=ENTRY)
@@ -224,6 +231,7 @@ def test_diagnose_keeps_the_base_for_a_second(tmp_path: Path, monkeypatch: pytes
     assert "double" in cache.current_kb().entry("acme/frobnicate").title
 
 
+@pytest.mark.slow
 def test_what_is_loaded_anew_is_what_diagnose_uses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """``reload()`` need not wait for the second to pass."""
     folder = overlay(tmp_path, acme__frobnicate=ENTRY)

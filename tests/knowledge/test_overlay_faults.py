@@ -173,6 +173,7 @@ def test_a_file_that_may_be_read_at_last_counts(tmp_path: Path) -> None:
     assert "may not be read" not in " ".join(load_kb([tmp_path / "o"], shipped=False).warnings)
 
 
+@pytest.mark.slow
 def test_the_same_problems_are_errors_of_lint(tmp_path: Path) -> None:
     """With the path as it was given, so that an editor opens it."""
     (tmp_path / "bad.yaml").write_text("a: &a [*a]", encoding="utf-8")
@@ -232,6 +233,7 @@ PLUGINS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("does", PLUGINS)
 def test_a_package_that_brings_entries_is_never_imported(does: str, tmp_path: Path) -> None:
     """What it does when it is imported does not matter, also where the entries lie below a package of packages."""

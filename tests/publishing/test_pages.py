@@ -108,6 +108,7 @@ def entry_with(changes: dict[str, Any], tmp_path: Path, language: str = "en") ->
     return issue_page(base.entry("acme/odd"), Catalogue(base, language))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("field", ["title", "explanation", "reason"])
 def test_markup_in_a_text_stays_text(field: str, tmp_path: Path) -> None:
     """Rendered as MkDocs would, the page shows the characters as they were written."""
@@ -204,6 +205,7 @@ def test_the_shipped_menu_has_every_written_page() -> None:
         assert name.startswith(("zh/", "site/")) or f"'{name}'" in listed
 
 
+@pytest.mark.slow
 def test_a_withdrawn_entry_keeps_its_page(tmp_path: Path) -> None:
     """Reports may still link to it; it says that it never answers, and no list has it."""
     (tmp_path / "gone.yaml").write_text("schema: 1\nextends: torch/lerp-dtype\nwithdraw: true\n")

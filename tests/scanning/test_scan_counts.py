@@ -42,6 +42,7 @@ def test_places_are_lines_steps_and_ranks(tmp_path: Path) -> None:
     assert problem.count == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", [50_000, 131_072, 300_001, 1 << 20])
 def test_a_log_in_parts_is_the_same_log(tmp_path: Path, unit: int) -> None:
     """Where a log is cut makes no difference, also not in the middle of a traceback."""

@@ -29,6 +29,7 @@ def log(tmp_path: Path) -> Path:
     return tmp_path / "train.log"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pack", [gzip.compress, lzma.compress, bz2.compress], ids=["gzip", "xz", "bzip2"])
 def test_compressed_logs(log: Path, pack: object) -> None:
     """The same places as in the plain log."""
@@ -50,6 +51,7 @@ def test_a_compressed_log_that_is_still_written(log: Path) -> None:
     assert only(log).first.line == 306
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-8-sig", "utf-32"])
 def test_wide_encodings(log: Path, encoding: str) -> None:
     """What PowerShell's redirect writes."""

@@ -62,6 +62,7 @@ def test_standard_input_is_followed_to_its_end() -> None:
     assert (process.returncode, err) == (0, b"")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="signals and renaming open files")
 def test_a_file_is_followed_through_rotation_and_truncation(tmp_path: Path) -> None:
     """As tail -F does: the old file is read to its end, the new one from its beginning, and one that was cut begins anew."""

@@ -88,6 +88,7 @@ def test_the_result_is_that_of_looking_at_each_line(seed: int, monkeypatch: pyte
     assert asdict(quick) == asdict(tally(log, 8_000, lead, until))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("finder", ["python", "auto"])
 def test_a_log_of_nothing_but_nan_is_read_quickly(finder: str, tmp_path: Path) -> None:
     """On one core 30 MiB in a second, here a third of it at the least: the machine may be busy. It was 0.7 to 3 MiB."""

@@ -64,6 +64,7 @@ def test_nothing_is_read_twice(tmp_path: Path) -> None:
     assert (first.lines, first.bytes) == (second.lines, second.bytes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", [3, 14])
 def test_a_log_that_grew(tmp_path: Path, first: int) -> None:
     """Whatever was its length before, in the middle of a failure too, the result is that of the whole."""

@@ -74,6 +74,7 @@ def ended(client: TestClient, reason: str) -> float:
     return float(match[1])
 
 
+@pytest.mark.slow
 def test_native_code_that_never_returns(client: TestClient) -> None:
     """The request is told what happened and what to do; it is counted; the next one is served."""
     before = ended(client, "cpu")
@@ -162,6 +163,7 @@ def pool() -> Iterator[Callable[..., Pool]]:
         one.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("forks", [True, False])
 def test_with_and_without_fork(pool: Callable[..., Pool], forks: bool) -> None:
     """Where there is no fork each worker starts from nothing; it does the same."""
@@ -172,6 +174,7 @@ def test_with_and_without_fork(pool: Callable[..., Pool], forks: bool) -> None:
     assert asked(one, REPORT).result(60)[:1] == DONE
 
 
+@pytest.mark.slow
 def test_no_worker_can_start(pool: Callable[..., Pool], monkeypatch: pytest.MonkeyPatch) -> None:
     """It is told at the start, and to every request; the next one tries again."""
     one = pool(Settings(engines=2, timeout=60.0))
@@ -198,6 +201,7 @@ def test_closing_answers_what_waits(pool: Callable[..., Pool]) -> None:
         asked(one, REPORT)
 
 
+@pytest.mark.slow
 def test_too_many_wait(pool: Callable[..., Pool]) -> None:
     """Beyond what may wait the answer is 503 at once; what waits is answered."""
     one = pool(Settings(engines=1, max_requests=2))
@@ -212,6 +216,7 @@ def test_too_many_wait(pool: Callable[..., Pool]) -> None:
     assert all(task.result(60)[:1] == DONE for task in waiting)
 
 
+@pytest.mark.slow
 def test_one_worker_is_left_to_short_reports(pool: Callable[..., Pool]) -> None:
     """However many long reports wait, a short one finds a worker."""
     one = pool(Settings(engines=2))
@@ -222,6 +227,7 @@ def test_one_worker_is_left_to_short_reports(pool: Callable[..., Pool]) -> None:
     assert all(task.result(60)[:1] == DONE for task in long)
 
 
+@pytest.mark.slow
 def test_a_request_given_up_is_not_read(pool: Callable[..., Pool]) -> None:
     """What nobody waits for any more takes no worker."""
     one = pool(Settings(engines=1))
@@ -234,6 +240,7 @@ def test_a_request_given_up_is_not_read(pool: Callable[..., Pool]) -> None:
     assert asked(one, REPORT).result(10)[:1] == DONE
 
 
+@pytest.mark.slow
 def test_late_is_late(pool: Callable[..., Pool]) -> None:
     """What waited until its time was over is not begun, and what runs ends when its request is given up: no worker is busy for nobody."""
     one = pool(Settings(engines=1, timeout=0.5))
@@ -248,6 +255,7 @@ def test_late_is_late(pool: Callable[..., Pool]) -> None:
         pass
 
 
+@pytest.mark.slow
 @needs_proc
 def test_memory_is_given_back(pool: Callable[..., Pool]) -> None:
     """A worker that grew for one report is replaced; it answers first."""
@@ -331,6 +339,7 @@ def test_nobody_else_pays(burning: Server) -> None:
     assert slowest < 1.0
 
 
+@pytest.mark.slow
 @needs_proc
 @pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_it_whatever_runs(burning: Server, sent: signal.Signals) -> None:
@@ -354,6 +363,7 @@ def test_a_signal_ends_it_whatever_runs(burning: Server, sent: signal.Signals) -
     stream.close()
 
 
+@pytest.mark.slow
 @needs_proc
 def test_nothing_is_left_of_a_killed_server(burning: Server) -> None:
     """Its workers end with it, also one that is busy."""
@@ -365,6 +375,7 @@ def test_nothing_is_left_of_a_killed_server(burning: Server) -> None:
     assert gone(family)
 
 
+@pytest.mark.slow
 @needs_proc
 def test_processes_killed_from_outside(burning: Server) -> None:
     """Whoever kills a worker that waits, or the fork server, costs no request."""
@@ -379,6 +390,7 @@ def test_processes_killed_from_outside(burning: Server) -> None:
     assert burning.diagnose(REPORT) == 200
 
 
+@pytest.mark.slow
 @needs_proc
 def test_the_protocol_on_standard_streams(tmp_path: Path) -> None:
     """A report that never ends is told there too, the client's next question is answered, and its end ends the worker."""

@@ -66,6 +66,7 @@ def _compiled() -> None:
     load_kb()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name != "run-module"])
 def test_nothing_of_the_working_folder_runs(name: str, tmp_path: Path) -> None:
     """Every name that we import is there, and fails; `python sub/p.py` looks for none of them there, and neither do we."""
@@ -78,6 +79,7 @@ def test_nothing_of_the_working_folder_runs(name: str, tmp_path: Path) -> None:
     assert "torch/expected-scalar-type" in done.stderr, done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COMMANDS)
 def test_nothing_of_the_scripts_folder_runs_that_the_script_does_not_import(name: str, tmp_path: Path) -> None:
     """What `python p.py` runs of them runs here, and nothing else; both see the same modules."""
@@ -98,6 +100,7 @@ def test_nothing_of_the_scripts_folder_runs_that_the_script_does_not_import(name
         assert done.stdout == plain.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["types", "keyword", "pathlib", "json", "tokenize", "traceback", "signal"])
 @pytest.mark.parametrize("command", ["run", "fix"])
 def test_a_module_of_the_program_is_the_programs(name: str, command: str, tmp_path: Path) -> None:
@@ -124,6 +127,7 @@ print(json.dumps([sys.argv, __name__, __file__, path, list(sys.flags), sys.warno
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("flags", "environment"),
     [
@@ -168,6 +172,7 @@ def test_processes_that_the_program_starts(tmp_path: Path) -> None:
         assert done.stderr.splitlines()[0] == plain.splitlines()[0]
 
 
+@pytest.mark.slow
 @pytest.mark.torch
 def test_verification_and_live_patches_in_a_hostile_folder(tmp_path: Path) -> None:
     """The children of `verify` and of the trials import torch; nothing of the working folder runs there either."""

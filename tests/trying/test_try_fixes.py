@@ -37,6 +37,7 @@ def write(folder: Path, code: str) -> None:
     (folder / "train.py").write_text(code)
 
 
+@pytest.mark.slow
 def test_the_programs_output_is_its_own_and_the_answer_is_on_stderr(tmp_path: Path) -> None:
     """Stdout has what the first run printed and nothing of the reruns; every fix is a run more, announced before."""
     write(tmp_path, BROKEN)
@@ -115,6 +116,7 @@ print(model.generate(torch.randn(1, 4).bfloat16()).dtype)
     assert told["works"]
 
 
+@pytest.mark.slow
 def test_a_mismatch_outside_of_any_module(tmp_path: Path) -> None:
     """The operands of the failing line are cast; a tensor that is written into stays the one it is."""
     write(
@@ -133,6 +135,7 @@ print(cache.dtype)
     assert works["output"] == "torch.bfloat16\n"
 
 
+@pytest.mark.slow
 def test_modules_and_wrong_use(tmp_path: Path) -> None:
     """-m works as in python; options without --try-fixes and missing scripts are errors in use."""
     package = tmp_path / "package"
@@ -150,6 +153,7 @@ def test_modules_and_wrong_use(tmp_path: Path) -> None:
     assert "go with --try-fixes" in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="finds processes through /proc")
 def test_a_signal_leaves_no_process_and_no_folder(tmp_path: Path) -> None:
     """SIGTERM during a rerun ends the program, and its folder is gone."""

@@ -31,6 +31,7 @@ def test_the_closure_of_torch_is_torch_and_what_it_requires() -> None:
     assert not names & {"pytest", "_pytest", "hypothesis", "typer", "msgspec"}
 
 
+@pytest.mark.slow
 def test_torch_is_linked_and_nothing_leaks_in() -> None:
     """The environment imports torch and this package, and finds no other package of the user's."""
     interpreter = isolated.prepare({}, Stop())
@@ -46,6 +47,7 @@ def test_torch_is_linked_and_nothing_leaks_in() -> None:
     assert again == interpreter, "the environment is kept"
 
 
+@pytest.mark.slow
 def test_a_damaged_environment_is_told_and_made_anew() -> None:
     """Its record was cut, or the interpreter that it was made with is gone."""
     interpreter = isolated.prepare({}, Stop())
@@ -59,6 +61,7 @@ def test_a_damaged_environment_is_told_and_made_anew() -> None:
         assert isolated.kept({})
 
 
+@pytest.mark.slow
 def test_the_linked_packages_are_outside_of_its_prefix() -> None:
     """Pip takes what lies in its prefix for its own, and would remove it through the links."""
     interpreter = isolated.prepare({}, Stop())
@@ -67,6 +70,7 @@ def test_the_linked_packages_are_outside_of_its_prefix() -> None:
     assert done.stdout.startswith("False ")
 
 
+@pytest.mark.slow
 def test_offline_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """An index out of reach is told apart from a release that does not exist, and leaves no half-made environment."""
     monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
@@ -80,6 +84,7 @@ def test_offline_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     assert list(isolated.cache_root().iterdir()) == []
 
 
+@pytest.mark.slow
 def test_what_a_kill_left_is_swept() -> None:
     """A half-made environment of a process that is gone is removed when the next one is made."""
     left = isolated.cache_root() / ".making-999999999-1-key"
@@ -88,6 +93,7 @@ def test_what_a_kill_left_is_swept() -> None:
     assert not left.exists()
 
 
+@pytest.mark.slow
 def test_an_environment_that_nothing_uses_any_more_is_removed() -> None:
     """One used within the last month stays, as does what is no environment; use counts, not making."""
     root = isolated.cache_root()

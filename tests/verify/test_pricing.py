@@ -68,6 +68,7 @@ def test_a_model_that_is_not_here_is_not_counted() -> None:
         assert count_by_config("no-such/model", stop) is None
 
 
+@pytest.mark.slow
 @pytest.mark.torch
 def test_a_configuration_that_cannot_be_read_is_not_counted(tmp_path: Path) -> None:
     """The child fails, the verification goes on."""
@@ -104,6 +105,7 @@ def test_a_diagnosis_names_what_is_priced() -> None:
     assert not prices.timing
 
 
+@pytest.mark.slow
 @pytest.mark.torch
 def test_prices_and_the_refused_timing_are_in_every_output() -> None:
     """On a CPU no time is measured, which is said, and the verdict stays."""

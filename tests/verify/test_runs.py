@@ -124,6 +124,7 @@ def children_of(pid: int) -> set[int]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs /proc")
 @pytest.mark.parametrize(("number", "delay"), [(signal.SIGTERM, 0.3), (signal.SIGTERM, 1.5), (signal.SIGINT, 2.2), (signal.SIGKILL, 1.8)])
 def test_a_signal_leaves_nothing(number: signal.Signals, delay: float, tmp_path: Path) -> None:

@@ -255,6 +255,7 @@ def test_missing_or_damaged_records_are_none(tmp_path: Path) -> None:
     assert seen_in([tmp_path, tmp_path / "nowhere"])("torch/linear-dtype", "cast-inputs") == ()
 
 
+@pytest.mark.slow
 @pytest.mark.torch
 def test_only_the_named_fix_is_tried() -> None:
     """--fix leaves the others out."""
@@ -263,6 +264,7 @@ def test_only_the_named_fix_is_tried() -> None:
     assert [fix.id for fix in result.fixes] == ["cast-integer"]
 
 
+@pytest.mark.slow
 @pytest.mark.torch
 def test_a_fix_that_the_report_does_not_call_for_is_no_surprise() -> None:
     """The fix for GPTQ and AWQ models is tried on a plain one and does not help: the entry never offered it there."""
@@ -276,6 +278,7 @@ def test_a_fix_that_the_report_does_not_call_for_is_no_surprise() -> None:
     assert result.verdict == "verified"
 
 
+@pytest.mark.slow
 @pytest.mark.torch
 def test_a_silent_failure_is_seen_by_its_result() -> None:
     """Nothing raises, the output is wrong, and the symptom is diagnosed as this issue."""
@@ -286,6 +289,7 @@ def test_a_silent_failure_is_seen_by_its_result() -> None:
     assert result.verdict == "verified"
 
 
+@pytest.mark.slow
 @pytest.mark.torch
 def test_a_diagnosis_can_be_verified() -> None:
     """The first issue with a case is run."""
