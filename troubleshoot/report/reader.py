@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from troubleshoot.report.clean import clean
-from troubleshoot.report.decode import decode, is_binary, looks_binary
+from troubleshoot.report.decode import decode, encodable, is_binary, looks_binary
 from troubleshoot.report.failures import assemble
 from troubleshoot.report.mentions import find_mentions
 from troubleshoot.report.model import Report
@@ -19,9 +19,8 @@ def read_report(text: str | bytes) -> Report:
         if is_binary(text):
             return empty_report("binary")
         text = decode(text)
-    elif not text.isascii():
-        # A lone surrogate is half a character: nothing that is written in UTF-8 can hold it.
-        text = text.encode("utf-8", "replace").decode()
+    else:
+        text = encodable(text)
     if looks_binary(text):
         return empty_report("binary")
     if len(text) > WHOLE_LIMIT:
