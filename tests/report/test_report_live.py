@@ -222,7 +222,7 @@ def test_no_method_of_the_exception_is_called() -> None:
 def test_a_text_that_cannot_be_made_ends_nothing(end: type[BaseException]) -> None:
     """``sys.exit()`` in a ``__str__`` is an error of that method."""
 
-    class Silent(Exception):
+    class Silent(Exception):  # noqa: N818
         def __str__(self) -> str:
             raise end
 
