@@ -11,8 +11,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 from troubleshoot.dtypes import JOINED_DTYPE, NAMED_DTYPE, device_index, parse_device, parse_dtype, parse_dtype_name, parse_tensor_type
+from troubleshoot.knowledge.sentences import WORD_PART
 from troubleshoot.lazy import lazy_attribute
 from troubleshoot.patterns import searched
 
@@ -106,6 +108,22 @@ class Template:
     def pattern(self) -> re.Pattern[str]:
         """The compiled pattern; most templates are told by their probe not to be there."""
         return searched(self.source)
+
+    @lazy_attribute
+    def pairs(self) -> frozenset[tuple[str, str]]:
+        """Words that stand side by side in every match: a text without them needs not be searched."""
+        found: set[tuple[str, str]] = set()
+        for index, node in enumerate(self.nodes):
+            if isinstance(node, Literal):
+                lowered = _collapse(node.text)
+                words = list(WORD_PART.finditer(lowered))
+                # What touches a hole may be part of a longer word.
+                if words and index > 0 and words[0].start() == 0:
+                    del words[0]
+                if words and index < len(self.nodes) - 1 and words[-1].end() == len(lowered):
+                    del words[-1]
+                found.update((one[0], other[0]) for one, other in pairwise(words))
+        return frozenset(found)
 
     def search(self, lowered: str, original: str, start: int = 0, end: int | None = None) -> TemplateMatch | None:
         """Find the first match in ``lowered``; captures are read from ``original``, which has the same length."""
