@@ -445,6 +445,48 @@ def literal_length(nodes: tuple[Node, ...]) -> int:
     return total
 
 
+#: In how many ways a gap of a type may end, by its length, where what follows does not tell.
+_ENDS = {
+    "text": 200, "path": 200, "name": 100, "dtype": 60, "tensor_type": 60, "float": 60, "version": 40, "int": 20, "device": 18,
+    "dtype_name": 8,
+}  # fmt: skip
+
+
+def most_ways(nodes: tuple[Node, ...]) -> int:
+    """Return in how many ways the gaps and choices of a template may share one text out among them, where they stand side by side.
+
+    All of them are tried where the template does not match. Literal text that tells ends that, and a blank, which most gaps do not take.
+    """
+    worst = 1
+
+    def walk(part: tuple[Node, ...], across: int, within: int) -> tuple[int, int]:
+        """Return the ways of the gaps that may hold blanks, and of the others."""
+        nonlocal worst
+        for node in part:
+            if isinstance(node, Literal):
+                telling = sum(map(str.isalnum, node.text)) >= _TELLING_LITERAL
+                across = 1 if telling else across
+                within = 1 if telling or " " in node.text else within
+            elif isinstance(node, Hole):
+                if node.type == "text":
+                    across *= _ENDS["text"]
+                else:
+                    within *= _ENDS[node.type]
+            elif isinstance(node, Optional_):
+                more, fewer = walk(node.body, across, within)
+                across, within = max(across, more), 2 * max(within, fewer)
+            else:
+                ends = [walk(branch, across, within) for branch in node.branches]
+                first = [branch[0].text if branch and isinstance(branch[0], Literal) else "" for branch in node.branches]
+                unclear = any(one is not other and other.startswith(one) for one in first for other in first)
+                across, within = max(end[0] for end in ends), max(end[1] for end in ends) * (2 if unclear else 1)
+            worst = max(worst, across * within)
+        return across, within
+
+    walk(nodes, 1, 1)
+    return worst
+
+
 @lru_cache(maxsize=_KEPT)
 def literal_text(text: str) -> str:
     """Return a template's text in small letters with its holes left out: what a message is compared with."""
