@@ -253,3 +253,10 @@ def test_an_internal_error_shows_none() -> None:
     from troubleshoot.commands.about import internal_error
 
     assert seen(internal_error(ValueError(REPORTS["known"])), SECRETS + PEOPLE) == []
+
+
+@pytest.mark.parametrize("line", ["x " * 4000 + "password=" + "Q9x7Zk" * 1500, "y " * 2990 + "hf_" + "Q9x7Zk" * 5 + " z" * 6000])
+def test_a_line_that_is_cut_shows_no_part_of_a_secret(line: str) -> None:
+    """Of a long line the middle is left out: the rest of a secret would lack its name, or its end."""
+    diagnosis = troubleshoot.diagnose(f"RuntimeError: expected scalar type Half but found Float\n{line}\n", environment="report")
+    assert "Q9x7" not in "\n".join(diagnosis.report.lines)

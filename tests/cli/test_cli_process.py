@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -11,6 +12,9 @@ import time
 from pathlib import Path
 
 import pytest
+
+from troubleshoot.basics.errors import KnowledgeProblem
+from troubleshoot.commands.kb import run_lint
 
 LINEAR = "RuntimeError: mat1 and mat2 must have the same dtype, but got Float and Half\n"
 PROGRAM = [sys.executable, "-m", "troubleshoot"]
@@ -220,3 +224,78 @@ def test_diagnosing_imports_nothing_heavy(tmp_path: Path) -> None:
         check=False,
     )
     assert done.stdout == "[]\n", done.stderr
+
+
+FULL = pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+
+
+@FULL
+@pytest.mark.parametrize("arguments", [("diagnose", "-"), ("kb", "list"), ("--help",), ("--version",)])
+def test_a_full_disk_is_an_ordinary_error(arguments: tuple[str, ...]) -> None:
+    """And so is an output that was closed before the program began."""
+    program = " ".join(f"'{one}'" for one in (*PROGRAM, *arguments))
+    for output, why in ((">/dev/full", b"No space left on device"), (">&-", b"standard output is closed")):
+        done = subprocess.run(
+            ["/bin/sh", "-c", f"{program} {output}"], input=LINEAR.encode(), capture_output=True, env=environment(), timeout=60, check=False
+        )
+        assert (done.returncode, done.stderr) == (2, b"troubleshoot: cannot write the output: " + why + b"\n")
+
+
+@FULL
+def test_a_file_is_written_without_a_standard_output(tmp_path: Path) -> None:
+    """What is not needed may be missing; neither stream is asked for."""
+    program = " ".join(f"'{one}'" for one in (*PROGRAM, "diagnose", "-", "-o", str(tmp_path / "out.txt")))
+    done = subprocess.run(["/bin/sh", "-c", f"{program} >&- 2>&-"], input=LINEAR.encode(), env=environment(), timeout=60, check=False)
+    assert done.returncode == 0
+    assert "mat1 and mat2" in (tmp_path / "out.txt").read_text()
+
+
+STEERING = """\
+schema: 1
+id: acme/steering
+title: "The title \\e[31m steers \\u202e a terminal"
+status: stable
+kind: issue
+cause: dtype-mismatch/input-vs-weight
+impact: error
+signature:
+  message:
+    - {template: "frobnicate the \\u202e wibble \\e now"}
+explanation: "Why \\u202e it \\e[31m does."
+fixes:
+  - {id: a, kind: cast-module, title: "t \\e[31m", applicability: safe, reason: "r \\u202e", action: {code: "x = 1"}}
+references: []
+"""
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("kb", "list", "acme"), ("kb", "list", "acme", "--format", "json"), ("kb", "show", "acme/steering"),
+        ("kb", "show", "acme/steering", "--format", "json"),
+        ("kb", "why", "-", "acme/steering"), ("kb", "why", "-", "acme/steering", "--format", "json"),
+    ],
+)  # fmt: skip
+def test_an_overlay_cannot_steer_a_terminal(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    """An entry of others may hold any characters; what is printed shows them as escapes."""
+    (tmp_path / "acme").mkdir()
+    (tmp_path / "acme" / "steering.yaml").write_text(STEERING, encoding="utf-8")
+    done = call(*arguments, "--kb", str(tmp_path), given=LINEAR.encode())
+    assert done.returncode in (0, 1), done.stderr
+    out = done.stdout.decode()
+    assert "steering" in out
+    assert "\x1b" not in out
+    assert "\u202e" not in out
+    if "json" in arguments:
+        assert json.loads(out)
+
+
+@pytest.mark.parametrize("format", ["text", "json"])
+def test_a_fault_of_an_overlay_cannot_steer_a_terminal(tmp_path: Path, format: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is wrong with an entry is told with what stands in it."""
+    problem = KnowledgeProblem("a\u202e.yaml", 1, "title", "is \x1b[31m red")
+    monkeypatch.setattr("troubleshoot.curation.lint", lambda *_, **__: [problem])
+    assert run_lint(format=format, kb=(), innocent=None, output=str(tmp_path / "out")) == 1
+    out = (tmp_path / "out").read_text(encoding="utf-8")
+    assert "a\\u202e.yaml" in out
+    assert "\x1b" not in out

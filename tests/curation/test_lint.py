@@ -157,6 +157,7 @@ FAULTS: dict[str, tuple[dict[str, Any], str]] = {
     "no positive example": ({"examples.positive": []}, "no example reaches this entry"),
     "example with neither text nor file": (positive(), "an example has either `text` or `file`"),
     "example with both": (positive(text="RuntimeError: quuxifier cannot take Half operands", file="x.txt"), "an example has either"),
+    "template that grows faster than its text": (templates("{a:dtype}{b:dtype}{c:int} of the quuxifier"), "put words between its gaps"),
     "example that cannot be read": (positive(file="examples/none.txt"), "examples/none.txt cannot be read as UTF-8"),
     "example with no version": (
         positive(text="RuntimeError: quuxifier cannot take Half operands", environment={"acme": "new"}),
@@ -196,8 +197,8 @@ def test_the_good_entry_and_its_unfaulty_copy_pass(tmp_path: Path) -> None:
 def test_every_check_is_tested() -> None:
     """A new check must be given a fault here: one that no fault reaches is not known to work."""
     tested = {
-        "_check_causes", "_check_signs", "_check_names", "_check_refines", "_check_templates", "check_shapes", "check_possible",
-        "check_phrases", "_check_fixes", "_check_versions", "_check_cases", "_check_references", "_check_translations",
+        "_check_causes", "_check_signs", "_check_names", "_check_refines", "_check_templates", "_check_growth", "check_shapes",
+        "check_possible", "check_phrases", "_check_fixes", "_check_versions", "_check_cases", "_check_references", "_check_translations",
         "check_example_files", "check_examples",
     }  # fmt: skip
     assert {check.__name__ for check in checks.CHECKS} == tested

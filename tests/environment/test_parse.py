@@ -320,3 +320,12 @@ def test_a_missing_file_is_an_error_with_its_name(tmp_path: Path) -> None:
     """Not a bare OSError."""
     with pytest.raises(InputError, match=r"nowhere\.txt"):
         load_environment(tmp_path / "nowhere.txt")
+
+
+def test_of_a_list_that_no_machine_has_the_first_packages_count() -> None:
+    """What is left out may not be taken for absent."""
+    lines = ["Package Version", "------- -------", *(f"package-{number} 1.0" for number in range(10_000)), "torch 2.5.1", "pip 24.0"]
+    environment = parse_environment(lines)
+    assert len(environment.packages) == 4_000
+    assert not environment.closed_packages
+    assert any("4,000 packages" in warning for warning in environment.warnings)

@@ -1106,6 +1106,54 @@ def _(n: int) -> str:
     return " ".join(words)[:150] + "\n\n" + filled(lambda i: f"{words[i % len(words)]} and then it is so that nothing works as it should here, {word(i)}.\n", n)
 
 
+def _shuffled(words: Iterable[str], n: int, head: str = "") -> str:
+    """Return lines of words in random order, below a line that holds all of them: each pattern's gate is open, and nothing fits."""
+    known = list(words)
+    chance = random.Random(3)
+    opened = head or " ".join(known) + "\n"
+    return opened + filled(lambda _: " ".join(chance.choice(known) for _ in range(12)) + "\n", max(1, n - len(opened)))
+
+
+@generator("base/phrase-words-shuffled")
+def _(n: int) -> str:
+    return _shuffled((part for one in _all_words()[1] for part in one.replace("_", " ").split()), n)
+
+
+@generator("base/template-words-shuffled")
+def _(n: int) -> str:
+    return _shuffled(_all_words()[0], n)
+
+
+@generator("base/failures-then-templates")
+def _(n: int) -> str:
+    failures = filled(lambda i: f"{word(i).title()}Error: {word(i)}q\n\n", min(110_000, n // 4))
+    return repeated(failures + "\n\n" + "".join(f"log {one}\n" for one in _all_templates()), n)
+
+
+@generator("base/everything")
+def _(n: int) -> str:
+    templates, words = _all_templates(), [one.replace("_", " ") for one in _all_words()[1]]
+
+    def step(i: int) -> str:
+        record = json.dumps({"m": f'Traceback (most recent call last):\n  File "a.py", line 1, in f\n    x()\nRuntimeError: {word(i)}'})
+        return (
+            f'[rank{i % 97}]: {HEADER}[rank{i % 97}]:   File "/x/site-packages/{word(i)}/a.py", line {i}, in {word(i)}\n'
+            f"[rank{i % 97}]: RuntimeError: {templates[i % len(templates)]}\n"
+            f"(W{i % 50} pid={i}) ValueError: {templates[i * 7 % len(templates)]}\n"
+            f"torch=={i % 9}.0 cuda {i % 13}.1 RTX {3000 + i % 1000} Qwen/Qwen{i}-7B fp16 autocast\n"
+            f"{' '.join(words[i * k % len(words)] for k in range(3, 13))}.\n"
+            f"GPU {i}: NVIDIA A100 (UUID: GPU-{i})\nPyTorch version: 2.{i % 9}\nIs debug build: False\n"
+            f"Root Cause (first observed failure):\n  rank      : {i % 97} (local_rank: 1)\n{record}\n"
+        )
+
+    return filled(step, n)
+
+
+@generator("search/chinese-lines")
+def _(n: int) -> str:
+    return filled(lambda i: f"报错了第{i}次，半精度不支持，显卡是3090，模型{word(i)}加载失败\n", n)
+
+
 @lru_cache(maxsize=1)
 def all_generators() -> dict[str, Generator]:
     """Return the generators of this file and those made of the knowledge base."""

@@ -16,7 +16,8 @@ from troubleshoot import diagnose, load_kb
 from troubleshoot.curation import lint
 from troubleshoot.knowledge import cache
 from troubleshoot.knowledge.files import UnreadableError, read_regular
-from troubleshoot.knowledge.sound import MOST_HOLES
+from troubleshoot.knowledge.sound import MOST_HOLES, MOST_WAYS
+from troubleshoot.knowledge.templates import most_ways, parse_template
 
 ENTRY = """\
 schema: 1
@@ -212,6 +213,31 @@ def test_a_template_with_as_many_holes_as_allowed_is_taken(tmp_path: Path) -> No
         (tmp_path / str(count) / "acme").mkdir(parents=True)
         (tmp_path / str(count) / "acme" / "frobnicate.yaml").write_text(text, encoding="utf-8")
         assert len(load_kb([tmp_path / str(count)], shipped=False).ids()) == entries
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{a:name}(a|){b:name}(a|b|){c:name}(|b){d:name} frobnicator",
+        "frob {a:text} {b:text} {c:text} {d:text} frobnicator",
+        "frobnicator " + "(a|)" * 30 + " operands",
+        "frobnicator " + "[a]" * 30 + " operands",
+    ],
+)
+def test_a_template_whose_gaps_share_a_text_in_many_ways_is_refused(tmp_path: Path, template: str) -> None:
+    """A text of a few kilobytes would keep it busy for minutes. kb lint says the same."""
+    (tmp_path / "acme").mkdir()
+    (tmp_path / "acme" / "frobnicate.yaml").write_text(ENTRY.replace("frobnicator cannot take {found:dtype} operands", template))
+    base = load_kb([tmp_path], shipped=False)
+    assert base.ids() == ()
+    assert "side by side" in base.warnings[0]
+    assert any("side by side" in problem.text for problem in lint([tmp_path], shipped=False))
+
+
+def test_ordinary_gaps_are_no_fault() -> None:
+    """Words between gaps tell where they end, and so does a blank for all but a text."""
+    assert most_ways(parse_template("expected {a:text} but found {b:text} in {c:text} of it")) <= MOST_WAYS
+    assert most_ways(parse_template("shapes {a:int} {b:int} {c:int} {d:int}, {e:name} {f:name} {g:name}")) <= MOST_WAYS
 
 
 @POSIX

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
+from troubleshoot.knowledge import load_kb, phrases
 from troubleshoot.knowledge.phrases import Speech, parse_phrase, phrase_keys
 from troubleshoot.knowledge.sentences import neighbours, sentences, tokens
 from troubleshoot.knowledge.word_classes import WORD_CLASSES
@@ -227,3 +230,39 @@ def test_an_abbreviation_does_not_end_a_sentence() -> None:
     """Nor do "e.g." and "incl.", which are followed by a blank."""
     assert holds("bf16 adamw", "everything in bf16 incl. weights and AdamW")
     assert holds("scores bf16", "scores are equal, e.g. 0.99, in bf16")
+
+
+def _mixed(count: int) -> str:
+    """Return lines of the words of the base's phrases in random order."""
+    chance = random.Random(7)
+    texts = [text for kind, text, _ in load_kb().index.patterns if kind == "p"]
+    words = " ".join(texts).replace("|", " ").replace("*", "s").replace("_", " ").split()
+    return "\n".join(" ".join(chance.choice(words) for _ in range(5)) + "." for _ in range(count))
+
+
+def test_one_walk_through_a_long_log_finds_what_looking_for_each_phrase_finds(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = sentences(list(enumerate(_mixed(1500).splitlines(), 1)))
+    texts = [text for kind, text, _ in load_kb().index.patterns if kind == "p"]
+    each, walked = Speech(found), Speech(found)
+    walked.expect(texts)
+    expected = [each.said(text) for text in texts]
+    assert len(found) > phrases._MANY_SENTENCES
+    assert sum(one is not None for one in expected) > 100
+    # Pairs of words and CJK are known by now, and nothing is looked for twice.
+    compared: list[tuple[str, str]] = []
+    beside = phrases._side_by_side
+    monkeypatch.setattr(phrases, "_side_by_side", lambda needle, text: compared.append((needle, text)) or beside(needle, text))
+    looked: list[str] = []
+    monkeypatch.setattr(Speech, "_find_piece", lambda _, piece: looked.append(piece) or each._with_piece(piece))
+    assert [walked.said(text) for text in texts] == expected
+    assert not any(len(phrases.WORD_PART.findall(needle)) > 1 for needle, text in compared if len(text) < phrases.MAX_TITLE)
+    assert not any(phrases.CJK.search(piece) for piece in looked)
+    assert len(looked) == len(set(looked))
+
+
+def test_the_middle_of_a_very_long_log_is_not_cut_into_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
+    import troubleshoot.knowledge.sentences as module
+
+    monkeypatch.setattr(module, "_MOST", 10)
+    lines = [(number, f"Line {number} is here.") for number in range(1, 101)]
+    assert [one.line for one in sentences(lines)] == [1, 2, 3, 4, 5, 96, 97, 98, 99, 100]

@@ -228,3 +228,17 @@ def test_patterns_are_linear(template: str, blanks: bool) -> None:
 def test_probes_for_text_without_blanks() -> None:
     """The longest literal, or one for each branch."""
     assert joined_probes(SCALAR) == ("expectedscalartype",)
+
+
+@pytest.mark.parametrize(
+    ("template", "pairs"),
+    [
+        ("expected scalar type {a:dtype} but found {b:dtype}", {("expected", "scalar"), ("scalar", "type"), ("but", "found")}),
+        ("mat1 and{a:text}mat2 must match", {("must", "match")}),
+        ("a_b g[ or c d] e f", {("a", "b"), ("e", "f")}),
+        ("(x y|z) w", set()),
+    ],
+)
+def test_pairs_of_words_that_every_match_holds(template: str, pairs: set[tuple[str, str]]) -> None:
+    """What touches a hole may be a part of a longer word; optional parts and alternatives need not be there."""
+    assert compile_template(template).pairs == pairs

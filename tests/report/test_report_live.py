@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import builtins
+import os
 import sys
 import traceback
+from pathlib import Path
 
 import pytest
 
+from troubleshoot import diagnose
 from troubleshoot.reading import read_report, report_from_exception
+from troubleshoot.reading.code_lines import code_line
+from troubleshoot.telling import render
 
 
 def caught(function) -> BaseException:  # type: ignore[no-untyped-def]
@@ -161,3 +166,103 @@ def test_a_real_torch_error_has_its_frames() -> None:
     assert failure.place.user is not None
     assert failure.place.user.partition(":")[0].endswith("test_report_live.py")
     assert failure.frames[-1].path.endswith("torch/nn/modules/linear.py")
+
+
+def _raised(error: BaseException) -> BaseException:
+    return caught(lambda: (_ for _ in ()).throw(error))
+
+
+class _Text(str):
+    """A text whose methods end the program."""
+
+    def _end(self, *_: object) -> None:
+        raise SystemExit
+
+    __getitem__ = __format__ = __iter__ = __len__ = split = strip = _end  # type: ignore[assignment]
+
+
+class _Elements(list):  # type: ignore[type-arg]
+    def __getitem__(self, _: object) -> None:
+        raise SystemExit
+
+    __iter__ = __getitem__  # type: ignore[assignment]
+
+
+class _Meta(type):
+    def __getattribute__(cls, name: str) -> None:
+        raise SystemExit(name)
+
+
+class _Asked(Exception):  # noqa: N818
+    def __getattribute__(self, name: str) -> None:
+        raise SystemExit(name)
+
+    __cause__ = __context__ = __notes__ = __traceback__ = property(__getattribute__)  # type: ignore[assignment]
+
+
+def test_no_method_of_the_exception_is_called() -> None:
+    """Properties, metaclasses and subclasses of str and list may do anything, also end the program."""
+    noted = ValueError("with notes")
+    noted.__notes__ = [_Text("a note"), 3]  # type: ignore[list-item]
+    listed = ValueError("with more notes")
+    listed.__notes__ = _Elements([_Text("another note")])
+    group = type("SomeExceptionGroup", (Exception,), {})("group")
+    group.exceptions = _Elements([RuntimeError("member")])
+    meta = _Meta("Meta", (Exception,), {})("of a metaclass")
+    told = [report_from_exception(_raised(one)) for one in (noted, listed, _Asked("asked"), meta, group)]
+    lines = ["\n".join(report.lines) for report in told]
+    assert "ValueError: with notes\na note" in lines[0]
+    assert "ValueError: with more notes\nanother note" in lines[1]
+    assert "_Asked: asked" in lines[2]
+    assert "Meta: of a metaclass" in lines[3]
+    assert "RuntimeError: member" in lines[4]
+
+
+@pytest.mark.parametrize("end", [SystemExit, GeneratorExit, RecursionError])
+def test_a_text_that_cannot_be_made_ends_nothing(end: type[BaseException]) -> None:
+    """``sys.exit()`` in a ``__str__`` is an error of that method."""
+
+    class Silent(Exception):  # noqa: N818
+        def __str__(self) -> str:
+            raise end
+
+    assert "could not be made" in report_from_exception(Silent()).failures[0].root.message
+
+
+def test_half_characters_of_an_exception_are_replaced() -> None:
+    """A file name that is not UTF-8 is in many an OSError's message; a name, a file and a note may hold one too."""
+    kind = type("OddError", (Exception,), {"__module__": "m\ud800"})
+    kind.__qualname__ = "Odd\udcffError"
+    code = compile("def f\u00e9(error): raise error", "no\udcff/such.py", "exec").replace(co_name="g\ud801")
+    space: dict[str, object] = {}
+    exec(code, space)
+    error = kind("expected scalar type Half \udcff")
+    error.add_note("note \ud800")
+    report = report_from_exception(caught(lambda: space["f\u00e9"](error)))  # type: ignore[operator]
+    for form in ("json", "text", "html", "markdown"):
+        assert render(diagnose(error), form).encode()
+    assert "expected scalar type Half ?" in "\n".join(report.lines)
+    assert 'File "no?/such.py", line 1' in "\n".join(report.lines)
+
+
+def test_names_and_files_are_cut(tmp_path: Path) -> None:
+    """A class name of megabytes, with line breaks in it, stays one short line."""
+    kind = type("A", (Exception,), {})
+    kind.__qualname__ = "A\n" * 100_000
+    report = report_from_exception(_raised(kind("x")))
+    assert len(report.failures[0].root.type) < 500
+    assert len("\n".join(report.lines)) < 2_000
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+def test_pipes_and_devices_are_no_source(tmp_path: Path) -> None:
+    """Reading one would wait for ever, or never end."""
+    pipe = tmp_path / "pipe.py"
+    os.mkfifo(pipe)
+    for file in (str(pipe), "/dev/zero"):
+        error = caught(lambda: exec(compile("raise RuntimeError('x')", file, "exec"), {}))  # noqa: B023
+        assert f'File "{file}", line 1' in "\n".join(report_from_exception(error).lines)
+        assert code_line(file, 1) == ""
+    known = tmp_path / "known.py"
+    known.write_text("first\nsecond\n")
+    assert code_line(str(known), 2) == "second\n"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from scan_logs import FRAMES
 
-from troubleshoot.scale.scanning import scan
+from troubleshoot.scale.scanning import examine, scan, stretch
 from troubleshoot.scale.scanning.log_scan import Options, Reader
 from troubleshoot.scale.scanning.problems import Tally
 from troubleshoot.scale.scanning.repeats import Repeats
@@ -101,3 +101,41 @@ def test_a_log_of_nothing_but_nan_is_read_quickly(finder: str, tmp_path: Path) -
     spent = time.process_time() - started
     assert (problem.issue, problem.count, problem.first.line, problem.last.line) == ("numerics/nan-loss", 400_000, 1, 400_000)
     assert log.stat().st_size / spent > (10 << 20)
+
+
+def test_the_step_is_looked_for_only_where_it_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of thousands of occurrences of a failure the first and the last one are told with their step."""
+    searched: list[str] = []
+
+    def step_before(lines: list[str]) -> int | None:
+        searched.extend(lines)
+        return examine.step_before(lines)
+
+    monkeypatch.setattr(stretch, "step_before", step_before)
+    log = tmp_path / "train.log"
+    log.write_text("step 7 loss 0.5\n" + "RuntimeError: expected scalar type Half but found Float\n" * 3000)
+    (problem,) = scan([log], finder="python").problems
+    assert (problem.count, problem.first.step) == (3000, 7)
+    assert len(searched) < 300
+
+
+def test_of_many_different_failures_the_first_and_the_last_are_diagnosed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The others are listed, and the output says so."""
+    monkeypatch.setattr(stretch, "_MOST_FAILURES", 5)
+    log = tmp_path / "train.log"
+    names = [a + b for a in "abcdef" for b in "ghijk"]
+    log.write_text("".join(f"RuntimeError: expected scalar type Half but found Float in {name}\n\n" for name in names))
+    result = scan([log], finder="python")
+    assert len(result.problems) == len(names)
+    diagnosed = [one for one in result.problems if one.verdict != "unknown"]
+    assert len(diagnosed) == 6
+    assert any("not diagnosed" in one.title for one in result.problems)
+    assert "24 failures are listed and were not diagnosed: there are too many different ones" in result.notes
+    assert max(diagnosed, key=lambda one: one.last.line).last.line == log.read_text().count("\n") - 1
+
+
+def test_symptoms_between_thousands_of_failures_are_placed_at_little_cost() -> None:
+    """Whether a line is part of a traceback is looked up, not searched for."""
+    spans = stretch._joined([(7, 9), (1, 3), (2, 5), (20, 20)])
+    assert spans == [(1, 5), (7, 9), (20, 20)]
+    assert [line for line in range(25) if stretch._is_within(line, spans)] == [1, 2, 3, 4, 5, 7, 8, 9, 20]

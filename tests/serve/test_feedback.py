@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sqlite3
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,8 @@ from starlette.testclient import TestClient
 
 from troubleshoot.serve import Settings, create_app
 from troubleshoot.serve import feedback as module
-from troubleshoot.serve.feedback import counts
+from troubleshoot.serve.errors import RequestError
+from troubleshoot.serve.feedback import Feedback, counts
 
 NOTE = {"issue": BLIP2.issue, "fix": "upgrade", "worked": True}
 
@@ -84,3 +87,21 @@ def test_no_room_for_more(tmp_path: Path) -> None:
     assert connection.execute("pragma integrity_check").fetchall() == [("ok",)]
     assert connection.execute("select count(*), min(length(report)) from feedback").fetchall() == [(stored, 20_000)]
     connection.close()
+
+
+def test_what_comes_too_late_is_not_stored(tmp_path: Path) -> None:
+    """The client was told to try again: it would be counted twice."""
+    path = tmp_path / "feedback.db"
+    feedback = Feedback(path)
+    with pytest.raises(RequestError) as late:
+        feedback.add("acme/wrong", None, True, until=time.monotonic())
+    assert late.value.status == 503
+    with contextlib.closing(sqlite3.connect(path)) as other:
+        other.execute("begin exclusive")
+        began = time.monotonic()
+        with pytest.raises(RequestError):
+            feedback.add("acme/wrong", None, True, until=time.monotonic() + 0.2)
+        assert time.monotonic() - began < 4
+    assert counts(path) == []
+    feedback.add("acme/wrong", None, True)
+    assert counts(path)[0]["worked"] == 1

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,9 +13,13 @@ import pytest
 pytest.importorskip("fastapi", reason="needs the extra serve")
 pytest.importorskip("mcp", reason="needs the extra serve")
 
+import anyio
+from mcp.server.mcpserver.exceptions import ToolError
 from starlette.testclient import TestClient
 
+import troubleshoot
 from troubleshoot.serve import Settings, create_app
+from troubleshoot.serve.mcp_server import _run
 
 SECRET = "hf_abcdefghijklmnopqrstuvwxyzABCDEFGH"
 HEAD = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
@@ -123,3 +129,31 @@ def test_a_page_that_is_none_says_nothing_of_its_address(client: TestClient, kin
     assert long.status_code == 404
     assert "aaaaaaaa" not in long.text
     assert "no/such-one" in client.get(f"/{kind}/no/such-one").text
+
+
+def test_nothing_can_be_subscribed_to(client: TestClient) -> None:
+    """The newer protocol asks for a stream with POST: nothing here changes, and it would be held for as long as a request may take."""
+    method = "subscriptions/listen"
+    meta = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
+    request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {"notifications": {}, "_meta": meta}}
+    began = time.monotonic()
+    response = client.post("/mcp", json=request, headers={**HEAD, "mcp-protocol-version": "2026-07-28", "mcp-method": method})
+    assert time.monotonic() - began < 5
+    assert "Method not found" in response.text
+    assert not response.headers["content-type"].startswith("text/event-stream") or "result" not in response.text
+
+
+def test_commands_are_not_taken_from_the_working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file there could take the program's place."""
+    (tmp_path / "troubleshoot.py").write_text("print('taken')")
+    monkeypatch.chdir(tmp_path)
+    # As the installed program would be found: wherever the working folder is.
+    monkeypatch.setenv("PYTHONPATH", str(Path(troubleshoot.__file__).parents[1]))
+    assert "taken" not in anyio.run(_told, "verify", "acme/none")
+
+
+async def _told(command: str, argument: str) -> str:
+    try:
+        return await _run(command, argument)
+    except ToolError as error:
+        return str(error)

@@ -24,6 +24,7 @@ import pytest
 pytest.importorskip("fastapi", reason="needs the extra serve")
 pytest.importorskip("uvicorn", reason="needs the extra serve")
 
+import uvicorn
 from burning import Burning
 from servers import children, family, gone
 from starlette.applications import Starlette
@@ -33,8 +34,9 @@ from starlette.testclient import TestClient
 from troubleshoot.basics.errors import InputError
 from troubleshoot.serve import Settings, create_app
 from troubleshoot.serve.errors import RequestError
-from troubleshoot.serve.processes import Pool
-from troubleshoot.serve.worker import DONE, Setup
+from troubleshoot.serve.processes import Pool, _ForkServer, _Worker
+from troubleshoot.serve.running import Processes
+from troubleshoot.serve.worker import DONE, FORK, NOT_DONE, Setup
 
 if sys.platform == "win32":
     pytest.skip("signals and limits are another system's", allow_module_level=True)
@@ -186,6 +188,67 @@ def test_no_worker_can_start(pool: Callable[..., Pool], monkeypatch: pytest.Monk
             asked(one, REPORT).result(60)
         assert refused.value.status == 503
     assert asked(one, REPORT).result(60)[:1] == DONE
+
+
+@needs_proc
+def test_a_fork_server_ends_only_what_it_began(pool: Callable[..., Pool]) -> None:
+    """The number of a process that another one began may be anybody's by now; what cannot be ended costs no other worker."""
+    source = _ForkServer(Setup(Burning, Settings(), True))
+    stranger = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    try:
+        one = source.worker()
+        assert source.end(_Worker(socket.socket(), stranger.pid, source)) is None
+        assert stranger.poll() is None
+        other = source.worker()
+        # It ends when its channel closes, or is ended, whichever comes first.
+        assert source.end(one) in (0, -signal.SIGKILL)
+        assert source.end(one) is None
+        assert source.end(other) in (0, -signal.SIGKILL)
+    finally:
+        stranger.kill()
+        stranger.communicate()
+        source.close()
+
+
+def test_no_room_for_another_process_costs_no_worker(pool: Callable[..., Pool], monkeypatch: pytest.MonkeyPatch) -> None:
+    """One request is refused; the fork server, and the workers that it has, go on."""
+    one = pool(Settings(engines=1, cpu_limit=0.2, timeout=60.0))
+    one.start().result(60)
+    source = one._source
+    assert isinstance(source, _ForkServer)
+    with monkeypatch.context() as full:
+        full.setattr(source, "_asked", partial(_no_room, source._asked))
+        with pytest.raises(RequestError, match="processor time"):
+            asked(one, "BURN").result(60)
+        with pytest.raises(RequestError, match="cannot read reports"):
+            asked(one, REPORT).result(60)
+    assert asked(one, REPORT).result(60)[:1] == DONE
+    assert one._source is source
+
+
+def _no_room(asked: Callable[..., int], kind: bytes, process: int, *passed: int) -> int:
+    return NOT_DONE if kind == FORK else asked(kind, process, *passed)
+
+
+def test_a_server_process_that_loads_is_not_waited_for() -> None:
+    """While one is waited for no signal is heard, and slow loading is no reason to end it."""
+
+    class Loading:
+        def __init__(self, lives: bool) -> None:
+            self.process = self
+            self.lives = lives
+            self.asked = 0
+
+        def is_alive(self, timeout: float = 0) -> bool:
+            self.asked += bool(timeout)
+            return self.lives
+
+    found = Processes.__new__(Processes)
+    found.should_exit = threading.Event()
+    found.config = uvicorn.Config("none:none")
+    found.processes = [Loading(True), Loading(True)]  # type: ignore[list-item]
+    found.keep_subprocess_alive()
+    assert [one.asked for one in found.processes] == [0, 0]  # type: ignore[attr-defined]
 
 
 def test_closing_answers_what_waits(pool: Callable[..., Pool]) -> None:

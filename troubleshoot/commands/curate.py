@@ -32,11 +32,11 @@ def run_why(
 
     result = why(read_source(report), issue.strip(), kb=load(kb), answers=known or None, gpu=gpu, have=versions or None)
     if format == "json":
-        process.write(json.dumps(redact_data(result.to_dict(), personal=False), ensure_ascii=False, indent=2) + "\n", output)
+        process.write(process.json_text(redact_data(result.to_dict(), personal=False)), output)
     else:
         from troubleshoot.curation.text import why_text
 
-        process.write(redact_text(why_text(result)), output)
+        process.write(process.shown(redact_text(why_text(result))), output)
     return 0 if result.outcome == "first" else 1
 
 
@@ -48,11 +48,11 @@ def run_gaps(paths: Sequence[str], *, format: str, kb: Sequence[str], output: st
     with process.progress("reading") as say:
         result = gaps(paths, kb=load(kb), progress=say)
     if format == "json":
-        process.write(json.dumps(result.to_dict(), ensure_ascii=False, indent=2) + "\n", output)
+        process.write(process.json_text(result.to_dict()), output)
     else:
         from troubleshoot.curation.text import gaps_text
 
-        process.write(gaps_text(result), output)
+        process.write(process.shown(gaps_text(result)), output)
     return 1 if result.gaps else 0
 
 

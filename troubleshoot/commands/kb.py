@@ -24,7 +24,7 @@ def run_list(words: Sequence[str], *, format: str, language: str | None, kb: Seq
     lowered = [word.lower() for word in words]
     found = [entry for entry in map(base.entry, base.ids()) if all(word in _searched(entry) for word in lowered)]
     if format == "json":
-        process.write(json.dumps([listed(entry) for entry in found], ensure_ascii=False, indent=2) + "\n", output)
+        process.write(process.json_text([listed(entry) for entry in found]), output)
         return 0 if found else 1
     from troubleshoot.telling import render_documents
     from troubleshoot.telling.document import Document, Point, Section, Table
@@ -37,10 +37,8 @@ def run_list(words: Sequence[str], *, format: str, language: str | None, kb: Seq
         lines = []
         for entry in found:
             title = entry.zh.title if spoken == "zh" and entry.zh else entry.title
-            lines += [
-                paint(entry.id, "bold", colored) + (f"  ({say(f'status.{entry.status}')})" if entry.status != "stable" else ""),
-                f"    {title}",
-            ]
+            status = f"  ({say(f'status.{entry.status}')})" if entry.status != "stable" else ""
+            lines += [paint(process.shown(entry.id), "bold", colored) + status, f"    {process.shown(title)}"]
         lines.append(say("kb.count", n=len(found)) if found else say("kb.none"))
         process.write("\n".join(lines) + "\n", output)
         return 0 if found else 1
@@ -99,11 +97,14 @@ def run_show(issue: str, *, format: str, kb: Sequence[str], output: str | None) 
 
     entry = load(kb).entry(issue.strip())
     if format == "json":
-        process.write(msgspec.json.format(msgspec.json.encode(entry), indent=2).decode() + "\n", output)
+        process.write(process.json_text(msgspec.to_builtins(entry)), output)
         return 0
     import yaml
 
-    process.write(yaml.safe_dump(msgspec.to_builtins(entry), allow_unicode=True, sort_keys=False, width=120), output)
+    text = yaml.safe_dump(msgspec.to_builtins(entry), allow_unicode=True, sort_keys=False, width=120)
+    if process.shown(text) != text:
+        text = yaml.safe_dump(msgspec.to_builtins(entry), sort_keys=False, width=120)
+    process.write(text, output)
     return 0
 
 
@@ -114,9 +115,9 @@ def run_lint(*, format: str, kb: Sequence[str], innocent: str | None, output: st
 
     problems = lint([_folder(one) for one in kb], innocent=_folder(innocent) if innocent else None)
     if format == "json":
-        process.write(json.dumps([str(one) for one in problems], ensure_ascii=False, indent=2) + "\n", output)
+        process.write(process.json_text([str(one) for one in problems]), output)
     else:
-        process.write("".join(f"{one}\n" for one in problems) + f"{_problems(len(problems))}\n", output)
+        process.write(process.shown("".join(f"{one}\n" for one in problems)) + f"{_problems(len(problems))}\n", output)
     return 1 if problems else 0
 
 

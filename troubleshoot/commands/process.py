@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
+import io
+import json
 import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TextIO
+from typing import Any, TextIO, cast
 
 #: For streams whose encoding lacks them.
 _PLAIN = str.maketrans(
@@ -16,6 +19,9 @@ _PLAIN = str.maketrans(
 
 def guarded(command: Callable[[], int]) -> int:
     """Run a command; turn whatever it raises into one clear line on stderr and an exit code."""
+    # A program may be started without them.
+    sys.stdout = sys.stdout or cast("TextIO", _Closed())
+    sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
     try:
         _prepare(sys.stdout)
         _prepare(sys.stderr)
@@ -39,8 +45,29 @@ def guarded(command: Callable[[], int]) -> int:
             return 130
 
 
+class _Closed(io.TextIOBase):
+    """What stands for a standard output that was closed before the program began."""
+
+    encoding = "utf-8"
+
+    def write(self, text: str) -> int:
+        """Refuse."""
+        raise OSError(errno.EBADF, "standard output is closed")
+
+
+#: What the system says where an output takes nothing more: a full disk, a full quota, a closed descriptor.
+_TAKES_NOTHING = frozenset(
+    number for name in ("ENOSPC", "EDQUOT", "EFBIG", "EIO", "EBADF") if (number := getattr(errno, name, None)) is not None
+)
+
+
 def _report(error: Exception) -> int:
     from troubleshoot.basics.errors import TroubleshootError
+
+    if isinstance(error, OSError) and error.filename is None and error.errno in _TAKES_NOTHING:
+        _discard_stdout()
+        complain(f"cannot write the output: {error.strerror}")
+        return 2
 
     if isinstance(error, TroubleshootError):
         complain(str(error))
@@ -123,6 +150,19 @@ def write(text: str, output: str | None) -> None:
     except BrokenPipeError:
         # Whoever read has seen enough (`| head`): the command's own exit code stands.
         _discard_stdout()
+
+
+def shown(text: str) -> str:
+    """Return lines of text with control, reordering and invisible characters written as escapes: entries of others may hold them."""
+    from troubleshoot.telling.layout import visible
+
+    return "\n".join(map(visible, text.split("\n")))
+
+
+def json_text(data: Any) -> str:
+    """Return data as JSON that reads well; where it holds characters that could steer a terminal, all but ASCII is escaped."""
+    text = json.dumps(data, ensure_ascii=False, indent=2)
+    return (text if shown(text) == text else json.dumps(data, indent=2)) + "\n"
 
 
 def write_bytes(data: bytes, output: str | None) -> None:

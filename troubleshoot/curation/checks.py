@@ -19,6 +19,7 @@ from troubleshoot.basics.errors import KnowledgeError, KnowledgeProblem
 from troubleshoot.basics.versions import VersionRange, in_ranges, parse_version
 from troubleshoot.curation import condition_checks, example_checks
 from troubleshoot.curation.checked import Check, Checked
+from troubleshoot.curation.growth import superlinear
 from troubleshoot.engine.fixes import actions
 from troubleshoot.engine.matching.releases import affected_text
 from troubleshoot.knowledge.base import KnowledgeBase
@@ -36,12 +37,15 @@ from troubleshoot.knowledge.templates import (
     TemplateError,
     compile_template,
     literal_length,
+    most_ways,
     parse_template,
 )
 
 #: Literal characters that a template must have at least.
 MIN_LITERAL = 12
 _MOST_TEXT_HOLES = 2
+#: Ways to share a text out among gaps from which on a template is tried against texts made from itself.
+_MANY_WAYS = 1_000
 _URL = re.compile(r"^https://[^\s/]+/\S+$")
 _ID = re.compile(r"^[a-z0-9_][a-z0-9_.-]*/[a-z0-9][a-z0-9_.-]*$")
 
@@ -168,6 +172,23 @@ def _check_templates(checked: Checked) -> Iterator[KnowledgeProblem]:
                 parse_template(template)
             except TemplateError as error:
                 yield KnowledgeProblem(SCOPE_FILE, 1, group.id, str(error))
+
+
+def _check_growth(checked: Checked) -> Iterator[KnowledgeProblem]:
+    """No template takes long for a text that is written against it, as gaps side by side do."""
+    for entry in checked.entries:
+        for index, message in enumerate(entry.signature.message):
+            try:
+                template = compile_template(message.template)
+            except TemplateError:
+                continue
+            # Fewer ways are those of a single gap, whose length is bounded.
+            found = superlinear(template.pattern, True) if most_ways(template.nodes) >= _MANY_WAYS else None
+            if found is not None:
+                small, large = found.seconds
+                text = f"{message.template!r}: {small * 1000:.0f} ms for {found.sizes[0]:,} characters and {large * 1000:.0f} ms for "
+                text += f"{found.sizes[1]:,} like {found.text[:40]!r}: put words between its gaps, or leave one out"
+                yield KnowledgeProblem(checked.place(entry.id), 1, f"signature.message[{index}]", text)
 
 
 def _template_problems(message: MessageTemplate) -> Iterator[str]:
@@ -345,6 +366,7 @@ CHECKS: tuple[Check, ...] = (
     _check_names,
     _check_refines,
     _check_templates,
+    _check_growth,
     condition_checks.check_shapes,
     condition_checks.check_possible,
     condition_checks.check_phrases,

@@ -20,7 +20,7 @@ _LONG = 6
 #: What is looked up in a class, in this order: the characters that people's logs are made of, then one of each odd kind.
 _TRIED = "a1 A_.-/\\:=,'\"`()[]<>|*#%@&+~!?$;^{}\n\tzfx0Z\u00b2\u2003\u4e2d\u0663é\x00"
 #: Characters of a text for the first look and for the last.
-_SIZES = (1_000, 4_000, 16_000, 64_000)
+SIZES = (1_000, 4_000, 16_000, 64_000)
 #: Seconds for each thousand characters that no pattern needs, and the growth that nothing linear has between two sizes of 1 to 4.
 _SLOW = 0.002
 _GROWTH = 6.5
@@ -45,20 +45,23 @@ class Growth:
         )
 
 
-def superlinear(pattern: re.Pattern[str], search: bool, run: Callable[[str], Any] | None = None) -> Growth | None:
+def superlinear(
+    pattern: re.Pattern[str], search: bool, run: Callable[[str], Any] | None = None, sizes: tuple[int, ...] = SIZES
+) -> Growth | None:
     """Return the text over which a pattern grows faster than its length, or None where none of its worst texts makes it.
 
     ``search`` tells whether it is looked for anywhere or tried at one place. ``run`` is what is measured, the pattern itself by default.
+    ``sizes`` are the characters of the texts, each four times those before.
     """
     run = run or (lambda text: _consume(pattern, text) if search else pattern.match(text))
     for make in _texts(pattern):
         before = 0.0
-        for position, size in enumerate(_SIZES):
+        for position, size in enumerate(sizes):
             text = make(size)
             took = _seconds(run, text)
             if took > _MEASURABLE and (took > _SLOW * size / 1000 or (position and before > _MEASURABLE / 8 and took > _GROWTH * before)):
                 took = min(took, _seconds(run, text), _seconds(run, text))
-                small = make(_SIZES[position - 1] if position else size // 4)
+                small = make(sizes[position - 1] if position else size // 4)
                 before = min(_seconds(run, small), _seconds(run, small), _seconds(run, small))
                 if took > _SLOW * size / 1000 or took > _GROWTH * before:
                     return Growth(pattern.pattern, make(60), (len(small), len(text)), (before, took))

@@ -63,7 +63,7 @@ def _seen(exception: BaseException) -> bool:
         own = instance_dict(one)
         if own.get(_MARK) is True:
             return True
-        one = one.__cause__
+        one = BaseException.__dict__["__cause__"].__get__(one)
     instance_dict(exception)[_MARK] = True
     return False
 

@@ -10,6 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 from troubleshoot.basics.lazy import lazy_attribute
 from troubleshoot.basics.patterns import anchored
@@ -28,6 +29,8 @@ _LEAST = anchored(r"^\+[1-9]$")
 _PLAIN = anchored(r"^[a-z0-9_'.+\-/*]+$")
 #: More than a base has phrases and terms: the same term of two phrases stays one object, which is looked for once in a text.
 _KEPT = 65_536
+#: Of more sentences than this one walk through them finds the pieces of all phrases; in fewer, each is looked for by itself.
+_MANY_SENTENCES = 400
 _IN_WORDS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
 
 
@@ -91,6 +94,7 @@ class Vocabulary:
         self.words: set[str] = set().union(*[sentence.words for sentence in found])
         self.allowed: dict[Term, bool] = {}
         self._held: dict[Term, bool] = {}
+        self._has: dict[str, bool] = {}
 
     @lazy_attribute
     def text(self) -> str:
@@ -105,7 +109,11 @@ class Vocabulary:
     @property
     def keys(self) -> set[str]:
         """What leads into the index of phrases: the words, and the pairs of CJK characters."""
-        return self.words | cjk_pairs(self.text) if self.has_cjk else self.words
+        return self.words | self._cjk_pairs if self.has_cjk else self.words
+
+    @lazy_attribute
+    def _cjk_pairs(self) -> set[str]:
+        return cjk_pairs(self.text)
 
     @lazy_attribute
     def sorted_words(self) -> list[str]:
@@ -144,14 +152,16 @@ class Vocabulary:
             position = bisect_left(words, stem)
             if position < len(words) and words[position].startswith(stem):
                 return True
-        for piece in term.pieces:
-            if piece in self.text:
-                return True
-        if term.cjk and self.has_cjk:
-            for piece in term.cjk:
-                if piece in self.text:
-                    return True
-        return False
+        if any(map(self._has_piece, term.pieces)):
+            return True
+        return bool(term.cjk) and self.has_cjk and any(map(self._has_piece, term.cjk))
+
+    def _has_piece(self, piece: str) -> bool:
+        found = self._has.get(piece)
+        if found is None:
+            key = _cjk_key(piece)
+            found = self._has[piece] = (len(key) < 2 or key in self._cjk_pairs) and piece in self.text
+        return found
 
 
 @dataclass(frozen=True)
@@ -278,6 +288,42 @@ class Speech:
         self._said: dict[str, Sentence | None] = {}
         self._holding: dict[Term, int] = {}
         self._bits: dict[str, int] = {}
+        self._stems: dict[str, int] = {}
+        self._pieces: dict[str, int] = {}
+        self._pairs: dict[str, int] = {}
+
+    def expect(self, phrases: list[str]) -> None:
+        """Look for the pieces and pairs of words of some phrases in one walk through the sentences, where these are many."""
+        if len(self.sentences) < _MANY_SENTENCES:
+            return
+        pieces: dict[str, set[str]] = {}
+        pairs: dict[tuple[str, ...], set[str]] = {}
+        terms = {term for text in phrases for one in [parse_phrase(text)] for term in (*one.terms, *one.further)}
+        for term in terms:
+            for piece in term.cjk:
+                pieces.setdefault(_cjk_key(piece), set()).add(piece)
+            for _, needle in term.pairs:
+                first = tuple(WORD_PART.findall(needle)[:2])
+                if len(first) == 2:
+                    pairs.setdefault(first, set()).add(needle)
+        rows: dict[str, list[int]] = {piece: [] for same in (*pieces.values(), *pairs.values()) for piece in same}
+        cjk = self.vocabulary.has_cjk
+        for row, sentence in enumerate(self.sentences):
+            lowered = sentence.lowered
+            if cjk and not lowered.isascii():
+                for key in (cjk_pairs(lowered) | set(lowered)) & pieces.keys():
+                    for piece in pieces[key]:
+                        if piece in lowered:
+                            rows[piece].append(row)
+            words = WORD_PART.findall(lowered)
+            near = pairs.keys() & set(pairwise(words))
+            if near:
+                apart = _apart(lowered)
+                for needle in {needle for pair in near for needle in pairs[pair]}:
+                    if _side_by_side(needle, apart):
+                        rows[needle].append(row)
+        self._pieces.update((piece, _bits(rows[piece])) for same in pieces.values() for piece in same)
+        self._pairs.update((needle, _bits(rows[needle])) for same in pairs.values() for needle in same)
 
     @lazy_attribute
     def _with_word(self) -> dict[str, list[int]]:
@@ -316,18 +362,33 @@ class Speech:
             if word in with_word:
                 found |= self._having(word)
         for stem in term.stems:
-            words = self._sorted_words
-            for position in range(bisect_left(words, stem), len(words)):
-                if not words[position].startswith(stem):
-                    break
-                found |= self._having(words[position])
+            found |= self._with_stem(stem)
         for piece in (*term.pieces, *term.cjk):
             found |= self._with_piece(piece)
         for parts, needle in term.pairs:
+            found |= self._with_pair(parts, needle)
+        return found
+
+    def _with_pair(self, parts: frozenset[str], needle: str) -> int:
+        found = self._pairs.get(needle)
+        if found is None:
             both = -1
             for part in parts:
                 both &= self._having(part)
-            found |= _bits([row for row in _rows(both) if _side_by_side(needle, _apart(self.sentences[row].lowered))]) if both else 0
+            near = [row for row in _rows(both) if _side_by_side(needle, _apart(self.sentences[row].lowered))] if both else []
+            found = self._pairs[needle] = _bits(near)
+        return found
+
+    def _with_stem(self, stem: str) -> int:
+        found = self._stems.get(stem)
+        if found is None:
+            words = self._sorted_words
+            rows: set[int] = set()
+            for position in range(bisect_left(words, stem), len(words)):
+                if not words[position].startswith(stem):
+                    break
+                rows.update(self._with_word[words[position]])
+            found = self._stems[stem] = _bits(sorted(rows))
         return found
 
     def _having(self, word: str) -> int:
@@ -337,6 +398,12 @@ class Speech:
         return found
 
     def _with_piece(self, piece: str) -> int:
+        found = self._pieces.get(piece)
+        if found is None:
+            found = self._pieces[piece] = self._find_piece(piece)
+        return found
+
+    def _find_piece(self, piece: str) -> int:
         text, starts = self._text
         rows: list[int] = []
         at = text.find(piece)
@@ -386,6 +453,15 @@ class Speech:
         if phrase.least:
             found = _at_least(phrase.least, [self.holding(term) for term in phrase.further], found)
         return self.sentences[(found & -found).bit_length() - 1] if found else None
+
+
+def _cjk_key(piece: str) -> str:
+    """Return what leads to a piece in CJK: its first pair that begins so, else its one such character; empty for other pieces."""
+    pairs = cjk_pairs(piece)
+    if pairs:
+        return min(pairs, key=piece.find)
+    found = CJK.search(piece)
+    return found[0] if found else ""
 
 
 def _bits(rows: list[int]) -> int:

@@ -14,7 +14,7 @@ from troubleshoot.knowledge.word_classes import WORD_CLASSES
 MAX_SENTENCE = 400
 _SENTENCE_END = searched(r"(?<!\bincl)(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)(?<!\baka)(?<!\bapprox)[.!?;](?=\s|$)|[。！？；\n]")
 #: Of longer logs the sentences at the beginning and at the end count.
-_MOST = 24_000
+_MOST = 16_000
 #: A shorter line was ended on purpose.
 _WRAPPED = 50
 #: The end of a line within a sentence, six words of prose before it at least, and how the next line goes on.
@@ -53,7 +53,7 @@ _WRITTEN = anchored(r"\s*+(?:--[a-z]|[\w.\[\]'\"]++ ?=(?!=)|.*\\$)", re.IGNORECA
 CJK = searched(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
-class Sentence(msgspec.Struct, frozen=True):
+class Sentence(msgspec.Struct, frozen=True, gc=False):
     """One sentence (or line): its line number, its lowered text and its words."""
 
     line: int
@@ -78,6 +78,14 @@ def sentences(lines: list[tuple[int, str]]) -> list[Sentence]:
 
     A sentence does not run over the end of a line, for logs and prose mix in reports, unless prose is plainly wrapped there.
     """
+    if len(lines) <= _MOST:
+        found = _split(lines)
+        return found if len(found) <= _MOST else found[: _MOST // 2] + found[-_MOST // 2 :]
+    # The middle of a long log need not be cut into sentences.
+    return [*_split(lines[: _MOST // 2])[: _MOST // 2], *_split(lines[-_MOST // 2 :])[-_MOST // 2 :]]
+
+
+def _split(lines: list[tuple[int, str]]) -> list[Sentence]:
     found: list[Sentence] = []
     begun: tuple[int, str] | None = None
     before = ""
@@ -103,7 +111,7 @@ def sentences(lines: list[tuple[int, str]]) -> list[Sentence]:
             first = number
     if begun is not None:
         _add(found, *begun)
-    return found if len(found) <= _MOST else found[: _MOST // 2] + found[-_MOST // 2 :]
+    return found
 
 
 def _may_go_on(line: str) -> bool:

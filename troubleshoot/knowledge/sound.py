@@ -18,7 +18,7 @@ from troubleshoot.basics.versions import parse_version
 from troubleshoot.knowledge.phrases import ANYWHERE, terms_of
 from troubleshoot.knowledge.schema import Affected, Causes, Condition, Entry, Fix, OutOfScope, Signs
 from troubleshoot.knowledge.source import line_of
-from troubleshoot.knowledge.templates import TemplateError, parse_template
+from troubleshoot.knowledge.templates import TemplateError, most_ways, parse_template
 
 #: Characters of a phrase with the words of its classes; the longest of the shipped base has 3,100.
 LONGEST_PHRASE = 20_000
@@ -28,6 +28,8 @@ LONGEST_PHRASE = 20_000
 LONGEST_TEMPLATE = 4_000
 MOST_HOLES = 24
 MOST_BRACKETS = 64
+#: Ways in which gaps side by side may share a text out among them; the most that the shipped base has are 40,000.
+MOST_WAYS = 200_000
 
 #: (field, what is wrong with it)
 Fault = tuple[str, str]
@@ -126,9 +128,15 @@ def _template_faults(template: str, where: str) -> Iterator[Fault]:
             yield where, f"the template has {count:,} {what}, and at most {most:,} are allowed: make several of it"
             return
     try:
-        parse_template(template)
+        ways = most_ways(parse_template(template))
     except TemplateError as error:
         yield where, str(error)
+        return
+    if ways > MOST_WAYS:
+        yield where, (
+            f"{template!r}: so many gaps and choices stand side by side that one text fits them in {ways:,} ways (at most {MOST_WAYS:,}): "
+            "put words between them, or leave some out"
+        )
 
 
 def _phrase_faults(phrase: str, where: str) -> Iterator[Fault]:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 from troubleshoot.basics.dtypes import (
     JOINED_DTYPE,
@@ -23,6 +24,7 @@ from troubleshoot.basics.dtypes import (
 )
 from troubleshoot.basics.lazy import lazy_attribute
 from troubleshoot.basics.patterns import searched
+from troubleshoot.knowledge.sentences import WORD_PART
 
 #: hole type -> pattern over lowered text; (with blanks allowed, without)
 _HOLES: dict[str, tuple[str, str]] = {
@@ -114,6 +116,22 @@ class Template:
     def pattern(self) -> re.Pattern[str]:
         """The compiled pattern; most templates are told by their probe not to be there."""
         return searched(self.source)
+
+    @lazy_attribute
+    def pairs(self) -> frozenset[tuple[str, str]]:
+        """Words that stand side by side in every match: a text without them needs not be searched."""
+        found: set[tuple[str, str]] = set()
+        for index, node in enumerate(self.nodes):
+            if isinstance(node, Literal):
+                lowered = _collapse(node.text)
+                words = list(WORD_PART.finditer(lowered))
+                # What touches a hole may be part of a longer word.
+                if words and index > 0 and words[0].start() == 0:
+                    del words[0]
+                if words and index < len(self.nodes) - 1 and words[-1].end() == len(lowered):
+                    del words[-1]
+                found.update((one[0], other[0]) for one, other in pairwise(words))
+        return frozenset(found)
 
     def search(self, lowered: str, original: str, start: int = 0, end: int | None = None) -> TemplateMatch | None:
         """Find the first match in ``lowered``; captures are read from ``original``, which has the same length."""
@@ -433,6 +451,48 @@ def literal_length(nodes: tuple[Node, ...]) -> int:
         elif isinstance(node, Choice):
             total += min(literal_length(branch) for branch in node.branches)
     return total
+
+
+#: In how many ways a gap of a type may end, by its length, where what follows does not tell.
+_ENDS = {
+    "text": 200, "path": 200, "name": 100, "dtype": 60, "tensor_type": 60, "float": 60, "version": 40, "int": 20, "device": 18,
+    "dtype_name": 8,
+}  # fmt: skip
+
+
+def most_ways(nodes: tuple[Node, ...]) -> int:
+    """Return in how many ways the gaps and choices of a template may share one text out among them, where they stand side by side.
+
+    All of them are tried where the template does not match. Literal text that tells ends that, and a blank, which most gaps do not take.
+    """
+    worst = 1
+
+    def walk(part: tuple[Node, ...], across: int, within: int) -> tuple[int, int]:
+        """Return the ways of the gaps that may hold blanks, and of the others."""
+        nonlocal worst
+        for node in part:
+            if isinstance(node, Literal):
+                telling = sum(map(str.isalnum, node.text)) >= _TELLING_LITERAL
+                across = 1 if telling else across
+                within = 1 if telling or " " in node.text else within
+            elif isinstance(node, Hole):
+                if node.type == "text":
+                    across *= _ENDS["text"]
+                else:
+                    within *= _ENDS[node.type]
+            elif isinstance(node, Optional_):
+                more, fewer = walk(node.body, across, within)
+                across, within = max(across, more), 2 * max(within, fewer)
+            else:
+                ends = [walk(branch, across, within) for branch in node.branches]
+                first = [branch[0].text if branch and isinstance(branch[0], Literal) else "" for branch in node.branches]
+                unclear = any(one is not other and other.startswith(one) for one in first for other in first)
+                across, within = max(end[0] for end in ends), max(end[1] for end in ends) * (2 if unclear else 1)
+            worst = max(worst, across * within)
+        return across, within
+
+    walk(nodes, 1, 1)
+    return worst
 
 
 @lru_cache(maxsize=_KEPT)

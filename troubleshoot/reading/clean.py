@@ -94,8 +94,13 @@ def _without_gaps(lines: list[str], numbers: list[int]) -> tuple[list[str], list
 def _shorten(lines: list[str], limit: int) -> bool:
     """Leave out the middle of lines that are longer than ``limit``, and tell whether there were any."""
     rows = [row for row, line in enumerate(lines) if len(line) > limit]
-    for row in rows:
-        lines[row] = lines[row][: limit * 3 // 4] + " … " + lines[row][-limit // 4 :]
+    if rows:
+        from troubleshoot.basics.redact import redact_text
+
+        for row in rows:
+            # Half of a secret, or one whose name was left out, shows no more what it is.
+            line = redact_text(lines[row])
+            lines[row] = line[: limit * 3 // 4] + " … " + line[-limit // 4 :] if len(line) > limit else line
     return bool(rows)
 
 

@@ -48,6 +48,11 @@ def decode(data: bytes) -> str:
         return data.decode("latin-1")
 
 
+def encodable(text: str) -> str:
+    """Return a text that UTF-8 can hold: a lone surrogate, half a character, becomes a question mark."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
 def is_binary(data: bytes) -> bool:
     """Tell whether ``data`` begins as a well-known binary format does."""
     return data.startswith(_MAGIC)

@@ -69,15 +69,15 @@ def fingerprint(exceptions: list[RaisedException] | tuple[RaisedException, ...])
     return f"{zlib.crc32(data):08x}{zlib.crc32(data[::-1]):08x}"
 
 
-def assemble(found: Scan) -> tuple[Failure, ...]:
-    """Return the failures of a report, in its order: merged where identical, with roles."""
+def assemble(found: Scan, most: int | None = _MOST_FAILURES) -> tuple[Failure, ...]:
+    """Return the failures of a report, in its order: merged where identical, with roles. ``most`` of them are kept (None: all)."""
     order: dict[str, list[Chain]] = {}
     for chain in _without_restatements(found.chains):
         order.setdefault(fingerprint(chain.exceptions), []).append(chain)
     failures = [_failure(key, chains) for key, chains in order.items()]
     failures.sort(key=lambda failure: failure.line)
-    if len(failures) > _MOST_FAILURES:
-        failures = failures[: _MOST_FAILURES * 3 // 4] + failures[-_MOST_FAILURES // 4 :]
+    if most is not None and len(failures) > most:
+        failures = failures[: most * 3 // 4] + failures[-most // 4 :]
     return tuple(_with_roles(failures, found) if len(failures) > 1 else failures)
 
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Sequence
+from itertools import islice
 from types import CodeType, TracebackType
+from typing import Any
 
+from troubleshoot.reading.code_lines import code_line
+from troubleshoot.reading.decode import encodable
 from troubleshoot.reading.failure_scan import quoted_lines, told_lines
 from troubleshoot.reading.failures import assemble
 from troubleshoot.reading.mentions import find_mentions
@@ -16,13 +21,20 @@ _FRAMES_KEPT = 200
 #: Exceptions kept of one chain or group.
 _EXCEPTIONS_KEPT = 64
 _FRAMES_WALKED = 100_000
+#: Characters kept of a name, a file, a message and a line of code; notes, and characters kept of each.
+_LONGEST_NAME, _LONGEST_FILE, _LONGEST_MESSAGE, _LONGEST_CODE = 200, 4096, 20_000, 1000
+_NOTES_KEPT, _LONGEST_NOTE = 20, 4000
+
+#: What an exception itself has, whatever properties its class puts in front of it.
+_OWN = BaseException.__dict__
+_MRO = type.__dict__["__mro__"]
 
 
 def report_from_exception(exc: BaseException) -> Report:
     """Read a live exception with its causes, contexts and group members.
 
     Nothing of the user's is called but ``str(exc)``, which is guarded; source lines come from :mod:`linecache`. The report's lines are
-    those that Python would print.
+    those that Python would print, less what no UTF-8 can hold.
     """
     lines: list[str] = []
     exceptions: list[RaisedException] = []
@@ -47,11 +59,11 @@ def _chain(exc: BaseException) -> list[tuple[BaseException, str | None]]:
     current: BaseException | None = exc
     while current is not None and id(current) not in seen and len(backwards) < _EXCEPTIONS_KEPT:
         seen.add(id(current))
-        cause, context = current.__cause__, current.__context__
+        cause, context = _own(current, "__cause__"), _own(current, "__context__")
         if cause is not None:
             backwards.append((current, "cause"))
             current = cause
-        elif context is not None and not current.__suppress_context__:
+        elif context is not None and not _own(current, "__suppress_context__"):
             backwards.append((current, "context"))
             current = context
         else:
@@ -87,26 +99,48 @@ def _members(group: BaseException, seen: set[int]) -> list[BaseException]:
 
 
 def _children(exc: BaseException) -> list[BaseException]:
-    if not type(exc).__name__.endswith("ExceptionGroup"):
+    if not str.endswith(type.__dict__["__name__"].__get__(type(exc)), "ExceptionGroup"):
         return []
-    try:
-        members = exc.exceptions  # type: ignore[attr-defined]
-    except Exception:
-        return []
-    if not isinstance(members, tuple | list):
-        return []
-    return [one for one in members[:_EXCEPTIONS_KEPT] if isinstance(one, BaseException)]
+    builtin = getattr(builtins, "BaseExceptionGroup", None)
+    if builtin is not None and builtin in _MRO.__get__(type(exc)):
+        members = builtin.__dict__["exceptions"].__get__(exc)
+    else:
+        own = _own(exc, "__dict__")
+        members = own.get("_exceptions", own.get("exceptions"))
+    return [one for one in _elements(members, _EXCEPTIONS_KEPT) if BaseException in _MRO.__get__(type(one))]
+
+
+def _own(exc: BaseException, name: str) -> Any:
+    return _OWN[name].__get__(exc)
+
+
+def _elements(value: object, most: int) -> list[Any]:
+    """Return the first elements of a list or tuple, without calling what its class defines; of anything else none."""
+    for kind in (list, tuple):
+        if kind in _MRO.__get__(type(value)):
+            return list(islice(kind.__iter__(value), most))  # type: ignore[arg-type]
+    return []
+
+
+def _text(value: str, most: int) -> str:
+    """Return the beginning of a text that may be of a class of the user's, whose methods are not asked."""
+    return encodable(str.__getitem__(value, slice(most)))
+
+
+def _line(value: str, most: int) -> str:
+    return " ".join(_text(value, most).splitlines())
 
 
 def _read(exc: BaseException, link: str | None, lines: list[str]) -> RaisedException:
-    walked, elided = _walk(exc.__traceback__)
+    walked, elided = _walk(_own(exc, "__traceback__"))
     frames: list[Frame] = []
     if walked:
         lines.append("Traceback (most recent call last):")
     for code, number in walked:
-        text = _source_line(code.co_filename, number)
-        lines.append(f'  File "{code.co_filename}", line {number}, in {code.co_name}')
-        frames.append(Frame(code.co_filename, code.co_name, number, text or None, len(lines)))
+        text = _line(code_line(code.co_filename, number).strip(), _LONGEST_CODE)
+        file, function = _line(code.co_filename, _LONGEST_FILE), _line(code.co_name, _LONGEST_NAME)
+        lines.append(f'  File "{file}", line {number}, in {function}')
+        frames.append(Frame(file, function, number, text or None, len(lines)))
         if text:
             lines.append(f"    {text}")
     kind = _type_name(type(exc))
@@ -136,39 +170,22 @@ def _walk(tb: TracebackType | None) -> tuple[Sequence[tuple[CodeType, int]], boo
     return head + tail[-_FRAMES_KEPT:], count > len(head) + len(tail[-_FRAMES_KEPT:])
 
 
-def _source_line(file: str, number: int) -> str:
-    # Imported here: it brings the tokenizer, and reading a pasted text never needs it.
-    import linecache
-
-    try:
-        return linecache.getline(file, number).strip()[:1000]
-    except Exception:
-        return ""
-
-
 def _type_name(kind: type[BaseException]) -> str:
-    try:
-        module, name = kind.__module__, kind.__qualname__
-        if not isinstance(module, str) or module in ("builtins", "__main__"):
-            return str(name)
-        return f"{module}.{name}"
-    except Exception:
-        return "Exception"
+    name = _line(type.__dict__["__qualname__"].__get__(kind), _LONGEST_NAME)
+    module = type.__dict__["__module__"].__get__(kind)
+    if type(module) is not str or module in ("builtins", "__main__"):
+        return name
+    return f"{_line(module, _LONGEST_NAME)}.{name}"
 
 
 def _message(exc: BaseException) -> str:
     try:
-        # The one call of the user's code. What it returns may be a class of the user's too, whose methods are not asked.
-        return str.__getitem__(str(exc), slice(20_000))
+        # The one call of the user's code. What it returns may be a class of the user's too.
+        return _text(str(exc), _LONGEST_MESSAGE)
     except (Exception, SystemExit, GeneratorExit):
         return "<the exception's text could not be made>"
 
 
 def _notes(exc: BaseException) -> list[str]:
-    try:
-        notes = getattr(exc, "__notes__", None)
-        if not isinstance(notes, list | tuple):
-            return []
-        return [line for note in notes[:20] if isinstance(note, str) for line in note[:4000].split("\n")]
-    except Exception:
-        return []
+    notes = _elements(_own(exc, "__dict__").get("__notes__"), _NOTES_KEPT)
+    return [line for note in notes if str in _MRO.__get__(type(note)) for line in _text(note, _LONGEST_NOTE).split("\n")]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from troubleshoot.reading.clean import clean
-from troubleshoot.reading.decode import decode, is_binary, looks_binary
+from troubleshoot.reading.decode import decode, encodable, is_binary, looks_binary
 from troubleshoot.reading.failure_scan import quoted_lines, scan_streams, told_lines
 from troubleshoot.reading.failures import assemble
 from troubleshoot.reading.mentions import find_mentions
@@ -19,9 +19,8 @@ def read_report(text: str | bytes) -> Report:
         if is_binary(text):
             return empty_report("binary")
         text = decode(text)
-    elif not text.isascii():
-        # A lone surrogate is half a character: nothing that is written in UTF-8 can hold it.
-        text = text.encode("utf-8", "replace").decode()
+    else:
+        text = encodable(text)
     if looks_binary(text):
         return empty_report("binary")
     if len(text) > WHOLE_LIMIT:

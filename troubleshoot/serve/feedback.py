@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import math
 import os
 import sqlite3
 import time
@@ -51,27 +52,33 @@ class Feedback:
         except (OSError, sqlite3.Error) as error:
             raise InputError(f"{path} cannot be used for feedback: {error}") from None
 
-    def add(self, issue: str, fix: str | None, worked: bool, report: str | None = None) -> None:
+    def add(self, issue: str, fix: str | None, worked: bool, report: str | None = None, until: float = math.inf) -> None:
         """Note that a fix of an issue worked, or that it did not. ``report`` is stored as it is: mask it before.
 
+        After ``until``, by time.monotonic(), nothing is stored any more: the client was told so, and may send it again.
+
         Raises:
-            RequestError: 507 where it could not be stored; then nothing of it is.
+            RequestError: 507 where it could not be stored, 503 where it was too late; then nothing of it is.
         """
         day = time.strftime("%Y-%m-%d", time.gmtime())
         try:
-            with contextlib.closing(_opened(self._path)) as connection:
+            with contextlib.closing(_opened(self._path, until)) as connection:
+                connection.execute("begin immediate")
+                if time.monotonic() >= until:
+                    raise RequestError(503, "Others write to the file of feedback. Try again in a moment.", code="timeout")
                 connection.execute(
                     "insert into feedback (day, issue, fix, worked, report) values (?, ?, ?, ?, ?)", (day, issue, fix, int(worked), report)
                 )
+                connection.execute("commit")
         except (OSError, sqlite3.Error) as error:
             _log.error("feedback not stored", extra={"fields": {"reason": str(error)}})
             raise RequestError(507, _told(error), code="not_stored") from None
 
 
-def _opened(path: Path) -> sqlite3.Connection:
+def _opened(path: Path, until: float = math.inf) -> sqlite3.Connection:
     # Others on the machine have no business with it.
     os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-    connection = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)
+    connection = sqlite3.connect(path, timeout=max(0.0, min(_PATIENCE, until - time.monotonic())), isolation_level=None)
     try:
         connection.execute(_SCHEMA)
     except sqlite3.Error:

@@ -106,6 +106,10 @@ class Guard:
             raise _RefusedError(401, "A token is needed: send the header Authorization: Bearer TOKEN.", "invalid_api_key")
         if self._running > self._settings.max_requests and scope["path"] not in _PROBES:
             raise _RefusedError(503, "Too many requests at a time. Try again in a moment.", "overloaded")
+        if headers.get(b"content-encoding", b"identity").strip().lower() not in (b"identity", b""):
+            raise _RefusedError(415, "Send the body as it is, without Content-Encoding.")
+        if headers.get(b"transfer-encoding", b"chunked").strip().lower() != b"chunked":
+            raise _RefusedError(501, "Send the body as it is, or in chunks: no other Transfer-Encoding is known.")
         length = headers.get(b"content-length")
         if length is not None and (not length.isdigit() or int(length[:20]) > self._settings.max_body):
             raise self._too_long()

@@ -145,6 +145,9 @@ async def _quote_nothing(ctx: Any, call_next: Any) -> Any:
     """Let the errors of a request tell what was wrong in words of our own."""
     if ctx.method == "prompts/get":
         raise MCPError(code=INVALID_PARAMS, message="This server has no prompts.")
+    if ctx.method.startswith("subscriptions/"):
+        # Nothing here changes, so that nothing could ever come on the stream, which would count as a request in work.
+        raise MCPError(code=METHOD_NOT_FOUND, message=_ERRORS[METHOD_NOT_FOUND])
     try:
         return await call_next(ctx)
     except MCPError as error:
@@ -254,7 +257,8 @@ async def _run(command: str, argument: str) -> str:
     try:
         with anyio.fail_after(_RUN_SECONDS):
             done = await anyio.run_process(
-                [sys.executable, "-m", "troubleshoot", command, argument, "--format", "json"], check=False, stdin=-3
+                # Without -P a file in the working folder could take the program's place.
+                [sys.executable, "-P", "-m", "troubleshoot", command, argument, "--format", "json"], check=False, stdin=-3
             )  # fmt: skip
     except TimeoutError:
         raise ToolError(f"{command} took longer than {_RUN_SECONDS:g} s and was stopped.") from None

@@ -53,6 +53,12 @@ class _Task:
 class _Worker:
     channel: socket.socket
     process: int
+    #: What began it, and alone can end it.
+    source: _ForkServer | _Starter
+
+
+class _NoProcessError(OSError):
+    """The system has no room for another process at the moment. Those that there are go on."""
 
 
 class _ForkServer:
@@ -65,12 +71,17 @@ class _ForkServer:
     def worker(self) -> _Worker:
         ours, theirs = socket.socketpair()
         with theirs:
-            return _Worker(ours, self._asked(worker.FORK, 0, theirs.fileno()))
+            process = self._asked(worker.FORK, 0, theirs.fileno())
+        if process == worker.NOT_DONE:
+            ours.close()
+            raise _NoProcessError("no process could be forked")
+        return _Worker(ours, process, self)
 
-    def end(self, one: _Worker) -> int:
-        """End a worker and return how it ended. Raises OSError."""
+    def end(self, one: _Worker) -> int | None:
+        """End a worker and return how it ended, None where nobody knows. Raises OSError."""
         one.channel.close()
-        return self._asked(worker.END, one.process)
+        status = self._asked(worker.END, one.process)
+        return None if status == worker.NOT_DONE else status
 
     def _asked(self, kind: bytes, process: int, *passed: int) -> int:
         with self._lock:
@@ -102,9 +113,9 @@ class _Starter:
     def worker(self) -> _Worker:
         channel, process = _start(self._setup)
         self._processes[process.pid] = process
-        return _Worker(channel, process.pid)
+        return _Worker(channel, process.pid, self)
 
-    def end(self, one: _Worker) -> int:
+    def end(self, one: _Worker) -> int | None:
         one.channel.close()
         process = self._processes.pop(one.process)
         process.kill()
@@ -268,6 +279,9 @@ class Pool:
         if self._closed:
             return
         _log.error("no worker", extra={"fields": {"reason": str(error)}})
+        if isinstance(error, _NoProcessError):
+            self._tell_ready(error)
+            return
         with self._source_lock:
             if source is not None and self._source is source:
                 self._source = None
@@ -318,9 +332,8 @@ class Pool:
         return self._worker()
 
     def _end(self, one: _Worker) -> int | None:
-        source = self._source
         try:
-            return source.end(one) if source is not None else None
+            return one.source.end(one)
         except (OSError, KeyError, ChildProcessError):
             return None
 

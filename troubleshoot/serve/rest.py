@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from typing import Annotated, Any, Literal
 
-from anyio import CapacityLimiter, to_thread
+from anyio import CapacityLimiter, current_effective_deadline, current_time, to_thread
 from fastapi import APIRouter, Path, Query, Request, Response
 
 from troubleshoot.serve import tasks
@@ -105,7 +106,8 @@ def rest_router(work: Work, feedback: Feedback | None) -> APIRouter:
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
             raise RequestError(415, "Send the feedback as application/json.")
         noted = await work.do(tasks.feedback, await request.body())
-        await to_thread.run_sync(lambda: feedback.add(*noted), limiter=writing, abandon_on_cancel=True)
+        until = time.monotonic() + current_effective_deadline() - current_time()
+        await to_thread.run_sync(lambda: feedback.add(*noted, until=until), limiter=writing, abandon_on_cancel=True)
         return Json({"noted": True}, 201)
 
     return router

@@ -50,6 +50,19 @@ def _end_with(parent: BaseProcess) -> None:
     signal.raise_signal(signal.SIGTERM)
 
 
+class Processes(Multiprocess):
+    """The server's processes, each begun anew where it ends."""
+
+    def keep_subprocess_alive(self) -> None:
+        """Look only whether they are there.
+
+        A thread of theirs would answer to pings as long as they are, and one that still loads cannot: waiting for it would keep the
+        signal to stop waiting too, and end a process for being slow to load.
+        """
+        if not all(one.process.is_alive() for one in self.processes):
+            super().keep_subprocess_alive()
+
+
 def run_server(settings: Settings, *, host: str, port: int, workers: int = 1) -> None:
     """Serve until a signal says to stop; requests in work are answered first.
 
@@ -75,7 +88,7 @@ def run_server(settings: Settings, *, host: str, port: int, workers: int = 1) ->
         # uvicorn raises the signal again once it has stopped: that is the end that was asked for.
         signal.signal(stop, lambda number, frame: None)
     if workers > 1:
-        Multiprocess(config, sockets=[listening]).run()
+        Processes(config, sockets=[listening]).run()
     else:
         server.run(sockets=[listening])
 

@@ -35,6 +35,8 @@ COMMAND = struct.Struct("!cq")
 ANSWER = struct.Struct("!q")
 FORK, END = b"f", b"e"
 READY = b"ready"
+#: The answer to a command that could not be done: no process could be forked, or it is none that was.
+NOT_DONE = -(1 << 40)
 #: How a task ended: the value, an error of the request, an error of ours, or no memory left. The first byte of a reply.
 DONE, REFUSED, FAILED, NO_MEMORY = b"d", b"r", b"f", b"m"
 #: The second byte of a reply: whether the worker ends with it.
@@ -134,7 +136,10 @@ def _warmed(setup: Setup) -> Engine:
 
 
 def _fork_on_demand(control: socket.socket, engine: Engine, settings: Settings) -> None:
-    """Fork workers, and end them, as the server says; end them all when it has gone."""
+    """Fork workers, and end them, as the server says; end them all when it has gone.
+
+    What cannot be done is told, and costs no other worker.
+    """
     assert sys.platform != "win32"
     children: set[int] = set()
     try:
@@ -144,26 +149,40 @@ def _fork_on_demand(control: socket.socket, engine: Engine, settings: Settings) 
                 break
             kind, process = COMMAND.unpack(command)
             if kind == FORK:
-                process = os.fork()
+                process = _forked()
                 if process == 0:
                     _be_worker(control, passed[0], engine, settings)
                 os.close(passed[0])
-                children.add(process)
+                if process > 0:
+                    children.add(process)
                 control.sendall(ANSWER.pack(process))
             else:
+                # The number of a process that another fork server began may be anybody's by now.
+                status = _ended(process) if process in children else NOT_DONE
                 children.discard(process)
-                control.sendall(ANSWER.pack(_ended(process)))
+                control.sendall(ANSWER.pack(status))
     except OSError:
         pass
     for child in children:
         _ended(child)
 
 
+def _forked() -> int:
+    assert sys.platform != "win32"
+    try:
+        return os.fork()
+    except OSError:
+        return NOT_DONE
+
+
 def _ended(process: int) -> int:
     """End a child and return its status: what it already was where it had ended by itself."""
     assert sys.platform != "win32"
-    os.kill(process, signal.SIGKILL)
-    return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+    try:
+        os.kill(process, signal.SIGKILL)
+        return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+    except OSError:
+        return NOT_DONE
 
 
 def _be_worker(control: socket.socket, number: int, engine: Engine, settings: Settings) -> None:

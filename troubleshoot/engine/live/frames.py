@@ -10,6 +10,8 @@ from types import FrameType, TracebackType
 from typing import Any
 
 from troubleshoot.engine.live.objects import attribute, is_module, is_tensor
+from troubleshoot.reading.code_lines import code_line
+from troubleshoot.reading.decode import encodable
 
 #: Frames looked at: the outermost ones hold the model and its inputs, the innermost the operation.
 _OUTER, _INNER = 40, 40
@@ -67,13 +69,11 @@ class Spot:
 
     def expression(self) -> str:
         """Return the source of the expression that failed, the whole statement where Python does not say more; empty without source."""
-        import linecache
-
         place = self._position()
         if place is None:
             return self.statement()
         first, last, start, end = place
-        lines = [linecache.getline(self.frame.f_code.co_filename, number).encode() for number in range(first, min(last, first + 40) + 1)]
+        lines = [self._code(number).encode() for number in range(first, min(last, first + 40) + 1)]
         if not any(lines):
             return ""
         if last - first < len(lines):
@@ -83,21 +83,20 @@ class Spot:
 
     def statement(self) -> str:
         """Return the source of the statement at the failed line, with the lines that continue it."""
-        import linecache
-
         text = ""
         for number in range(self.line, self.line + _STATEMENT):
-            text += linecache.getline(self.frame.f_code.co_filename, number)
+            text += self._code(number)
             if text.count("(") + text.count("[") <= text.count(")") + text.count("]"):
                 break
         return text
 
     def source_before(self) -> list[str]:
         """Return the function's source from its first line to the failed one."""
-        import linecache
-
         first = max(1, self.frame.f_code.co_firstlineno, self.line - 400)
-        return [linecache.getline(self.frame.f_code.co_filename, number) for number in range(first, self.line + 1)]
+        return [self._code(number) for number in range(first, self.line + 1)]
+
+    def _code(self, number: int) -> str:
+        return encodable(code_line(self.frame.f_code.co_filename, number))
 
     def _position(self) -> tuple[int, int, int, int] | None:
         positions = getattr(self.frame.f_code, "co_positions", None)

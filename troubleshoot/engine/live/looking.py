@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 import sys
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from troubleshoot.basics.dtypes import HALF
 from troubleshoot.engine.live.blaming import Scene, blame
 from troubleshoot.engine.live.census import Census
 from troubleshoot.engine.live.frames import Spot, named_values, spots
-from troubleshoot.engine.live.objects import Clock, TimeUpError, class_name, elements, instance_dict, is_module, is_tensor, items
+from troubleshoot.engine.live.objects import Clock, TimeUpError, class_name, classes, elements, instance_dict, is_module, is_tensor, items
 from troubleshoot.engine.live.operands import UPCAST, Found, find_operands, in_torch
 from troubleshoot.engine.live.seen import Seen
+from troubleshoot.reading.decode import encodable
 from troubleshoot.reading.places import locate
 from troubleshoot.reading.report import Mention, Report
 
@@ -42,12 +43,26 @@ def look(exception: BaseException, seconds: float | None = None) -> Seen | None:
     try:
         for one in _chain(exception):
             found = _look_at(one, clock)
-            if found is not None and found.blame is not None:
-                return found
             seen = seen or found
-    except Exception:
-        return seen
-    return seen
+            if found is not None and found.blame is not None:
+                seen = found
+                break
+    except (Exception, SystemExit, GeneratorExit):
+        # What was seen until then counts.
+        pass
+    cleaned: Seen | None = _encodable(seen)
+    return cleaned
+
+
+def _encodable(value: Any) -> Any:
+    """Replace lone surrogates in what was seen: names and messages of a program may hold them, and no output can."""
+    if isinstance(value, str):
+        return encodable(value)
+    if isinstance(value, tuple):
+        return tuple([_encodable(one) for one in value])
+    if is_dataclass(value) and not isinstance(value, type):
+        return replace(value, **{one.name: _encodable(getattr(value, one.name)) for one in fields(value)})
+    return value
 
 
 def _chain(exception: BaseException) -> list[BaseException]:
@@ -63,15 +78,15 @@ def _chain(exception: BaseException) -> list[BaseException]:
         if not BaseException.__dict__["__suppress_context__"].__get__(one):
             waiting.append(BaseException.__dict__["__context__"].__get__(one))
         members = instance_dict(one).get("_exceptions")
-        if type(one).__name__.endswith("ExceptionGroup"):
+        if class_name(one).endswith("ExceptionGroup"):
             members = _members(one)
-        waiting.extend(member for member in elements(members) if isinstance(member, BaseException))
+        waiting.extend(member for member in elements(members) if BaseException in classes(member))
     return found[::-1]
 
 
 def _members(group: BaseException) -> Any:
     kind = getattr(sys.modules.get("builtins"), "BaseExceptionGroup", None)
-    if kind is not None and isinstance(group, kind):
+    if kind is not None and kind in classes(group):
         return kind.__dict__["exceptions"].__get__(group)
     return instance_dict(group).get("_exceptions")
 

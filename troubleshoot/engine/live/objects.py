@@ -17,6 +17,8 @@ _CLASS_DICT = type.__dict__["__dict__"]
 
 #: Values that are read of one container, and how deep containers are opened.
 _MOST_ITEMS = 64
+#: Characters of a class's name.
+_LONGEST_NAME = 200
 
 
 class TimeUpError(Exception):
@@ -44,7 +46,7 @@ def classes(value: object) -> tuple[type, ...]:
 def class_name(value: object) -> str:
     """Return the name of a value's class."""
     name: str = type.__dict__["__name__"].__get__(type(value))
-    return name
+    return str.__getitem__(name, slice(_LONGEST_NAME))
 
 
 def class_module(value: object) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
-from itertools import islice
+from itertools import islice, pairwise
 
 import msgspec
 
@@ -22,7 +22,7 @@ from troubleshoot.engine.matching.leaning import Leaning
 from troubleshoot.knowledge.base import KnowledgeBase
 from troubleshoot.knowledge.phrases import Speech, parse_phrase
 from troubleshoot.knowledge.schema import Entry
-from troubleshoot.knowledge.sentences import Sentence, neighbours, sentences, tokens
+from troubleshoot.knowledge.sentences import WORD_PART, Sentence, neighbours, sentences, tokens
 from troubleshoot.knowledge.templates import Captured, Template, compile_template
 from troubleshoot.reading.report import Report
 
@@ -32,9 +32,12 @@ _BEFORE, _AFTER = 1_200, 2_400
 #: Occurrences of one pattern that are looked at, and characters in which it is looked for.
 _MOST_HITS = 12
 _MOST_READ = 200_000
+#: Templates whose words are all in a text, and that are looked at: a text with more of them, of which the longest ones are looked at, is
+#: no report.
+_MOST_CANDIDATES = 1_000
 #: Templates whose longest literal stands in a text, and that are tried: a text with more of them, of which those with the longest are
 #: tried, is a list of messages. Occurrences of all of them.
-_MOST_TRIED = 300
+_MOST_TRIED = 120
 _MOST_IN_ALL = 1_000
 #: Parts of one line (states of a progress bar, a record with a traceback in it) that are looked at for a message in it.
 _MOST_UNFOLDED = 64
@@ -154,6 +157,11 @@ class SearchText:
         return tokens(_lower(" ".join(dict.fromkeys(self.parts))))
 
     @lazy_attribute
+    def pairs(self) -> set[tuple[str, str]]:
+        """The words that stand side by side."""
+        return set(pairwise(WORD_PART.findall(self.lowered)))
+
+    @lazy_attribute
     def joined(self) -> tuple[str, str, list[int]]:
         """The text without blanks: original, lowered, and for each part its offset."""
         starts: list[int] = []
@@ -200,6 +208,7 @@ class Search:
         spoken = [number for number in base.phrases(vocabulary.keys) if patterns[number][0] == "p"]
         phrases = [number for number in spoken if parse_phrase(patterns[number][1]).possible(vocabulary)]
         if phrases:
+            self.speech.expect([patterns[number][1] for number in phrases])
             self._listen(phrases, self.speech.said)
             if not self.hits and not self.recalled:
                 # Nothing is said in one sentence: then what the title says goes with the sentences below it.
@@ -287,7 +296,11 @@ def _search_templates(text: SearchText, base: KnowledgeBase, candidates: list[in
     """Return the occurrences of templates, in the order of the patterns; of wrapped ones where nothing else fits."""
     if not text.original:
         return []
+    if len(candidates) > _MOST_CANDIDATES:
+        candidates = sorted(sorted(candidates, key=lambda number: len(base.index.patterns[number][1]))[-_MOST_CANDIDATES:])
     templates = [(number, compile_template(base.index.patterns[number][1])) for number in candidates]
+    if len(text.lowered) > _WINDOWED:
+        templates = [(number, template) for number, template in templates if template.pairs <= text.pairs]
     templates = [(number, template) for number, template in templates if template.probe in text.lowered]
     if len(templates) > _MOST_TRIED:
         templates = sorted(sorted(templates, key=lambda one: len(one[1].probe))[-_MOST_TRIED:])

@@ -133,7 +133,7 @@ def to_json(environment: Environment) -> dict[str, Any]:
 def load_environment(path: str | os.PathLike[str]) -> Environment:
     """Return the environment that a file describes: any output that :func:`parse_environment` knows, or the tool's JSON.
 
-    Raises :class:`~troubleshoot.errors.InputError` where the file cannot be read or says nothing about an environment.
+    Raises :class:`~troubleshoot.basics.errors.InputError` where the file cannot be read or says nothing about an environment.
     """
     from troubleshoot.reading.environment.parse import parse_environment
 

@@ -121,7 +121,7 @@ os.write(1, ("\\n{_MARK}" + json.dumps(answer) + "\\n").encode("utf-8"))
 def foreign_environment(python: str | os.PathLike[str], *, deep: bool = False, timeout: float = 20.0) -> Environment:
     """Return the environment of another interpreter, by running a probe in it; ``deep`` also imports torch there.
 
-    Raises :class:`~troubleshoot.errors.EnvironmentProbeError` where it cannot be run or does not answer within ``timeout`` seconds.
+    Raises :class:`~troubleshoot.basics.errors.EnvironmentProbeError` where it cannot be run or does not answer within ``timeout`` seconds.
     """
     path = os.path.expanduser(os.fspath(python))  # noqa: PTH111
     if os.path.isdir(path):  # noqa: PTH112
@@ -133,7 +133,7 @@ def deep_environment(timeout: float = 60.0) -> Environment:
     """Return this interpreter's environment with what torch says of its devices, asked in a subprocess.
 
     A broken driver or an out-of-date torch cannot harm or hang the caller. Raises
-    :class:`~troubleshoot.errors.EnvironmentProbeError` as :func:`foreign_environment` does.
+    :class:`~troubleshoot.basics.errors.EnvironmentProbeError` as :func:`foreign_environment` does.
     """
     import sys
 

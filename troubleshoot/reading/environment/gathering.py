@@ -9,6 +9,8 @@ from troubleshoot.reading.environment.package_names import normalise_name
 
 _MOST_ACCELERATORS = 64
 _MOST_WARNINGS = 64
+#: A machine has some hundred packages.
+_MOST_PACKAGES = 4_000
 
 
 @dataclass
@@ -22,6 +24,7 @@ class Draft:
     os: str | None = None
     closed_packages: bool = False
     closed_accelerators: bool = False
+    overfull: bool = False
     details: dict[str, str] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
 
@@ -29,7 +32,10 @@ class Draft:
         """Record a package. Said twice with different versions, the first counts and a warning tells of the other."""
         name = normalise_name(name)
         known = self.packages.get(name)
-        if known is None or (known.version in ("", None) and version):
+        if known is None and len(self.packages) >= _MOST_PACKAGES:
+            # What is not in the list may be among those that were left out.
+            self.overfull = True
+        elif known is None or (known.version in ("", None) and version):
             self.packages[name] = Package(name, version, self.source, line)
         elif version and known.version and not same_version(known.version, version):
             if len(self.warnings) >= _MOST_WARNINGS:
@@ -61,12 +67,14 @@ class Draft:
 
     def finish(self) -> Environment:
         """Return what was found."""
+        if self.overfull:
+            self.warnings.append(f"more than {_MOST_PACKAGES:,} packages are named: the first ones count")
         return Environment(
             packages=tuple(self.packages.values()),
             accelerators=tuple(self.accelerators),
             python=self.python,
             os=self.os,
-            closed_packages=self.closed_packages,
+            closed_packages=self.closed_packages and not self.overfull,
             closed_accelerators=self.closed_accelerators,
             details=self.details,
             source=self.source,

@@ -350,7 +350,7 @@ _ARCHITECTURES = ("kepler", "maxwell", "pascal", "volta", "turing", "ampere", "a
 def accelerator_from_text(text: str, source: str = "answer") -> Accelerator | None:
     """Return the accelerator that an answer such as ``V100-16GB``, ``sm_86`` or ``gfx90a`` names; None for ``cpu`` and ``none``.
 
-    Raises :class:`~troubleshoot.errors.InputError` with the names spelled most alike where it names nothing known.
+    Raises :class:`~troubleshoot.basics.errors.InputError` with the names spelled most alike where it names nothing known.
     """
     count, rest = split_count(text)
     bare = searched(r"[^a-z0-9]+").sub("", rest.lower())

@@ -70,27 +70,24 @@ class Examiner:
                 self.left_out = head.count(b"\n") + (head[-1:] != b"\n")
 
     def failure(
-        self, failure: Failure, others: Sequence[RaisedException], cleaned: CleanText, quoted: set[int], told_at: set[int]
+        self, failure: Failure, raised: set[int], cleaned: CleanText, quoted: set[int], told_at: set[int]
     ) -> dict[str, Any]:
         """Return what is known of a failure.
 
-        ``others`` are the exceptions of other failures nearby: their lines are left out. ``quoted`` and ``told_at`` are the numbers of
-        lines that quote code and that tell errors.
+        ``raised`` are the numbers of the lines that exceptions nearby were read from (:func:`told_by`): of other failures' they are left
+        out. ``quoted`` and ``told_at`` are those of lines that quote code and that tell errors.
         """
-        told = {
-            "kind": "failure",
-            "role": failure.role,
-            "exception": failure.root.type,
-            "message": redacted_start(failure.root.message, _MESSAGE),
-            "user": failure.place.user,
-            "library": failure.place.library,
-        }
         if failure.role != "cause":
-            return redact_data({**told, **_nothing()}, personal=False)
-        lines, numbers = _surroundings(failure, others, cleaned)
+            return self.listed(failure)
+        told = _told(failure)
+        lines, numbers = _surroundings(failure, raised, cleaned)
         mentions = find_mentions(list(lines), list(numbers), quoted, told_at)
         report = Report(lines, numbers, (failure,), (*mentions, *self._mentions(mentions)), total_lines=len(lines))
         return redact_data({**told, **_summary(self._diagnose(report))}, personal=False)
+
+    def listed(self, failure: Failure, title: str = "") -> dict[str, Any]:
+        """Return what a failure says of itself, for one that is not diagnosed."""
+        return redact_data({**_told(failure), **_nothing(), "title": title}, personal=False)
 
     def line(self, number: int, line: bytes) -> tuple[str, dict[str, Any]] | None:
         """Return (key, what is known) of a line that stands alone, or None where it says nothing."""
@@ -143,7 +140,18 @@ def rank_of(line: bytes) -> int | None:
     return int(match[1] or match[2]) if match else None
 
 
-def _surroundings(failure: Failure, others: Sequence[RaisedException], cleaned: CleanText) -> tuple[tuple[str, ...], tuple[int, ...]]:
+def _told(failure: Failure) -> dict[str, Any]:
+    return {
+        "kind": "failure",
+        "role": failure.role,
+        "exception": failure.root.type,
+        "message": redacted_start(failure.root.message, _MESSAGE),
+        "user": failure.place.user,
+        "library": failure.place.library,
+    }
+
+
+def _surroundings(failure: Failure, raised: set[int], cleaned: CleanText) -> tuple[tuple[str, ...], tuple[int, ...]]:
     """Return the lines around a failure without those of other failures."""
     numbers = cleaned.numbers
     start = min(min((frame.at for frame in one.frames), default=one.line) for one in failure.exceptions)
@@ -151,8 +159,7 @@ def _surroundings(failure: Failure, others: Sequence[RaisedException], cleaned: 
     first, past = bisect_left(numbers, start - _BEFORE), bisect_right(numbers, stop + _AFTER)
     past = min(past, first + _MOST_LINES)
     own = told_by(failure.exceptions)
-    theirs = told_by(others) - own
-    rows = [row for row in range(first, past) if numbers[row] not in theirs]
+    rows = [row for row in range(first, past) if numbers[row] not in raised or numbers[row] in own]
     return tuple(cleaned.lines[row] for row in rows), tuple(numbers[row] for row in rows)
 
 

@@ -122,15 +122,18 @@ def scan(
 
 
 def _notes(tallies: Iterable[Tally]) -> tuple[str, ...]:
-    dropped = unread = 0
+    dropped = unread = undiagnosed = 0
     for one in tallies:
         dropped += one.dropped
         unread += one.unread
+        undiagnosed += one.undiagnosed
     notes = []
     if dropped:
         notes.append(f"{dropped} occurrences of further problems are not listed: there are too many different ones")
     if unread:
         notes.append(f"{unread} lines that resemble symptoms were not looked at: there are too many different ones")
+    if undiagnosed:
+        notes.append(f"{undiagnosed} failures are listed and were not diagnosed: there are too many different ones")
     return tuple(notes)
 
 

@@ -137,6 +137,8 @@ class Tally:
     #: problems and lines beyond the limits, which are counted and not kept apart
     dropped: int = 0
     unread: int = 0
+    #: different failures that are listed and were not diagnosed
+    undiagnosed: int = 0
     #: lines that took too long, first and last; where there are more than are kept, ``left_out_more`` counts them
     left_out: list[tuple[int, int]] = field(default_factory=list)
     left_out_more: int = 0
@@ -195,11 +197,12 @@ class Tally:
         self.bytes += other.bytes
         self.dropped += other.dropped
         self.unread += other.unread
+        self.undiagnosed += other.undiagnosed
 
     def to_state(self) -> dict[str, Any]:
         """Return the tally as plain data."""
         return {
-            "lines": self.lines, "bytes": self.bytes, "dropped": self.dropped, "unread": self.unread,
+            "lines": self.lines, "bytes": self.bytes, "dropped": self.dropped, "unread": self.unread, "undiagnosed": self.undiagnosed,
             "left_out": self.left_out, "left_out_more": self.left_out_more,
             "rows": {
                 key: {**asdict(row), "ranks": sorted(row.ranks)} for key, row in self.rows.items()
@@ -214,7 +217,8 @@ class Tally:
             for key, row in data["rows"].items()
         }
         left_out = [(first, last) for first, last in data["left_out"]]
-        return cls(rows, data["lines"], data["bytes"], data["dropped"], data["unread"], left_out, data["left_out_more"])
+        counts = (data["lines"], data["bytes"], data["dropped"], data["unread"], data.get("undiagnosed", 0))
+        return cls(rows, *counts, left_out, data["left_out_more"])
 
 
 def left_out_of(tallies: Mapping[str, Tally]) -> tuple[LeftOut, ...]:

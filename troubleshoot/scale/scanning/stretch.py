@@ -7,8 +7,10 @@ border of two stretches. That is why a log gives the same counts whole or in par
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from troubleshoot.basics.timelimit import OutOfTimeError, time_limit
@@ -35,7 +37,12 @@ OVERLAP = 256 << 10
 _LINE = 2_000
 #: Different lines that are diagnosed, and the shapes of lines that are remembered with their answer.
 _MOST_LINES = 10_000
+#: Different failures that are diagnosed; after them only the last one of a region is, for it may be the last one of all.
+_MOST_FAILURES = 300
+_UNDIAGNOSED = "not diagnosed: there are too many different failures"
 _MOST_SHAPES = 20_000
+#: Lines up to a failure among which the step is looked for.
+_LINES_TO_STEP = 80
 _DIGITS = b"0123456789"
 #: After some stretches that took too long the limit is this part of what it was.
 _LEAST_TIME = 20
@@ -86,6 +93,8 @@ class Stretch:
         self._consumed = 1
         self._known: dict[bytes, str | None] = {}
         self._asked = 0
+        self._diagnosed = 0
+        self._undiagnosed: set[str] = set()
         self._seconds = examiner.seconds
         #: the shapes of lines that took too long
         self._slow: set[bytes] = set()
@@ -308,44 +317,69 @@ class Stretch:
         rows = text.count("\n") + (text[-1:] != "\n")
         cleaned = clean(text, list(range(region.first, region.first + rows)))
         found = scan_streams(cleaned)
-        failures = {failure.fingerprint: failure for failure in assemble(found)}
+        failures = {failure.fingerprint: failure for failure in assemble(found, None)}
         occurrences: dict[str, list[Chain]] = {}
         for chain in found.chains:
             occurrences.setdefault(fingerprint(chain.exceptions), []).append(chain)
-        for key, failure in failures.items():
+        counted: list[tuple[str, Chain]] = []
+        for key in failures:
             chains = [one for one in occurrences[key] if not one.from_footer] or occurrences[key]
             for chain in chains:
                 begin = min(min((frame.at for frame in one.frames), default=one.line) for one in chain.exceptions)
                 if begin >= region.counted and (border is None or begin < border) and self._owns(begin):
-                    self._count(key, failure, chain, found, cleaned)
+                    counted.append((key, chain))
+        self._count(failures, counted, found, cleaned)
         told: set[int] = set()
-        spans: list[range] = []
+        spans: list[tuple[int, int]] = []
         if region.lines:
             exceptions = [one for chain in found.chains for one in chain.exceptions]
             told = told_by(exceptions)
-            spans = [range(min((frame.at for frame in one.frames), default=one.line), one.last_line + 1) for one in exceptions]
+            spans = _joined((min((frame.at for frame in one.frames), default=one.line), one.last_line) for one in exceptions)
         for line in region.lines:
             if border is None or line.number < border:
                 # Between its frames a traceback quotes code, messages among it; another rank may well print a symptom there.
-                quoted = line.number in told or (not line.symptom and any(line.number in span for span in spans))
+                quoted = line.number in told or (not line.symptom and _is_within(line.number, spans))
                 if not quoted:
                     self._check(line, None)
 
-    def _count(self, key: str, failure: Failure, chain: Chain, found: Scan, cleaned: CleanText) -> None:
-        line = chain.exceptions[0].line
-        spot = Spot(line, chain.rank)
-        row = self.tally.rows.get(key)
-        if row is None or line >= row.last.line:
-            spot.step = step_before(_lines_before(cleaned, line))
+    def _count(self, failures: dict[str, Failure], counted: list[tuple[str, Chain]], found: Scan, cleaned: CleanText) -> None:
+        """Count the failures that were read from some text, each diagnosed when it comes for the first time."""
+        if not counted:
+            return
+        raised = told_by([one for chain in found.chains for one in chain.exceptions])
+        quoted, told_at = quoted_lines(found), told_lines(found)
+        last, _ = max(counted, key=lambda one: one[1].exceptions[0].line)
 
-        def told() -> dict[str, Any]:
-            others = [one for other in found.chains for one in other.exceptions if one not in failure.exceptions]
-            return self._examiner.failure(failure, others, cleaned, quoted_lines(found), told_lines(found))
+        def tell(key: str) -> dict[str, Any]:
+            failure = failures[key]
+            if key != last and self._diagnosed >= _MOST_FAILURES and failure.role == "cause":
+                self._undiagnosed.add(key)
+                self.tally.undiagnosed += 1
+                return self._examiner.listed(failure, _UNDIAGNOSED)
+            if key in self._undiagnosed:
+                self._undiagnosed.remove(key)
+                self.tally.undiagnosed -= 1
+            self._diagnosed += 1
+            return self._examiner.failure(failure, raised, cleaned, quoted, told_at)
 
-        if row is not None and row.told["role"] == "victim" and failure.role == "cause":
-            # Where it came first, something else had failed before it.
-            row.told = told()
-        self.tally.see(key, spot, told)
+        spots: dict[int, Spot] = {}
+        for key, chain in counted:
+            row = self.tally.rows.get(key)
+            if row is not None and row.told["role"] == "victim" and failures[key].role == "cause":
+                # Where it came first, something else had failed before it.
+                row.told = tell(key)
+            spot = Spot(chain.exceptions[0].line, chain.rank)
+            spots[id(spot)] = spot
+            self.tally.see(key, spot, lambda key=key: tell(key))  # type: ignore[misc]
+        if last in self._undiagnosed:
+            self.tally.rows[last].told = tell(last)
+        # Only the first and the last place of a problem are told with their step, and each line is searched for it once.
+        step_of = cache(lambda row: step_before(cleaned.lines[row : row + 1]))
+        rows = [self.tally.rows[key] for key in dict.fromkeys(key for key, _ in counted) if key in self.tally.rows]
+        for spot in {id(spot): spot for row in rows for spot in (row.first, row.last) if id(spot) in spots}.values():
+            past = bisect_right(cleaned.numbers, spot.line)
+            before = (step_of(row) for row in range(past - 1, max(0, past - _LINES_TO_STEP) - 1, -1))
+            spot.step = next((step for step in before if step is not None), None)
 
     # -- single lines ------------------------------------------------------------------------------------------------------------
 
@@ -426,8 +460,17 @@ def _line_around(block: bytes | bytearray, at: int, end: int) -> tuple[int, int]
     return first, min(stops, default=most)
 
 
-def _lines_before(cleaned: CleanText, line: int) -> list[str]:
-    from bisect import bisect_right
+def _joined(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return spans of lines, first and last, in order and without overlaps."""
+    found: list[tuple[int, int]] = []
+    for first, last in sorted(spans):
+        if found and first <= found[-1][1]:
+            found[-1] = (found[-1][0], max(last, found[-1][1]))
+        else:
+            found.append((first, last))
+    return found
 
-    past = bisect_right(cleaned.numbers, line)
-    return cleaned.lines[max(0, past - 80) : past]
+
+def _is_within(line: int, spans: list[tuple[int, int]]) -> bool:
+    at = bisect_right(spans, line, key=lambda one: one[0])
+    return at > 0 and line <= spans[at - 1][1]
