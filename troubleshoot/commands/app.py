@@ -294,7 +294,8 @@ app.command(cls=PlainCommand, epilog=examples(*serve.MCP_EXAMPLES, after=serve.A
 
 def add_rest() -> None:
     """Add the commands whose arguments stand in modules of their own, which the other commands need not import."""
-    from troubleshoot.commands import scan
+    from troubleshoot.commands import batch, scan
 
     if not any(info.callback is scan.scan for info in app.registered_commands):
         app.command(cls=PlainCommand, epilog=examples(*scan.EXAMPLES, after=scan.AFTER))(scan.scan)
+        app.command(cls=PlainCommand, epilog=examples(*batch.EXAMPLES, after=batch.AFTER))(batch.batch)

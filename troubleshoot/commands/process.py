@@ -282,3 +282,16 @@ def seconds_of(text: str | None, *, most: float = 1e6) -> float | None:
 
         raise InputError(f"--timeout {text}: give the seconds that one run may take")
     return value
+
+
+def number_of_jobs(text: str) -> int:
+    """Return the number of processes that ``--jobs`` asks for; 0 is one per core.
+
+    Raises:
+        InputError: it is no number.
+    """
+    if not (text.isascii() and text.isdigit()):
+        from troubleshoot.basics.errors import InputError
+
+        raise InputError(f"--jobs {text}: give a number of processes, or 0 for one per core")
+    return int(text)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -26,7 +25,6 @@ EXAMPLES = (
     "troubleshoot scan slurm-1234.out --last",
     "torchrun train.py 2>&1 | tee train.log | troubleshoot scan - --follow",
     "troubleshoot scan huge.log.zst --state scan.state --format jsonl",
-    "troubleshoot scan reports.parquet --engine ray --out problems/ && troubleshoot scan --report problems/ -o fleet.html",
 )
 AFTER = "Exit status: 0 a problem was diagnosed, 1 none was, 2 an error in use or input."
 FORMATS = ("table", "jsonl", "html")
@@ -63,28 +61,6 @@ def scan(
     have: Annotated[
         list[str] | None, typer.Option("--have", metavar="PKG=VERSION", help="A version it ran with; may be repeated.", show_default=False)
     ] = None,
-    engine: Annotated[
-        str | None,
-        typer.Option(
-            "--engine",
-            metavar="local|ray",
-            help="Diagnose every file (or every row of Parquet files) as one report, into --out; ray comes with troubleshoot[ray].",
-            show_default=False,
-        ),
-    ] = None,
-    out: Annotated[
-        str | None, typer.Option("--out", metavar="DIR|URI", help="With --engine: the folder of results.", show_default=False)
-    ] = None,
-    ray_address: Annotated[
-        str | None,
-        typer.Option("--ray-address", metavar="ADDRESS", help="A running Ray cluster; else one is started here.", show_default=False),
-    ] = None,
-    column: Annotated[
-        str, typer.Option("--column", metavar="NAME", help="With --engine: the Parquet column that holds the text.")
-    ] = "text",
-    report: Annotated[
-        str | None, typer.Option("--report", metavar="DIR|URI", help="Draw the results of --engine as an HTML page.", show_default=False)
-    ] = None,
     timeout: Annotated[
         str | None,
         typer.Option(
@@ -107,8 +83,6 @@ def scan(
     """
     from troubleshoot.scale.scanning.log_scan import Options
 
-    if report is not None:
-        return _draw(report, output)
     language = process.language(lang)
     environment = _environment(env)
     versions = tuple(sorted(_versions(have or []).items()))
@@ -121,22 +95,12 @@ def scan(
         if sys.stdin.isatty():
             raise InputError("name logs or folders, or pipe a log in. See: troubleshoot scan --help")
         paths = ["-"]
-    if engine is not None:
-        return _fleet(paths, engine, out, ray_address, column, tuple(kb or ()), _number(jobs))
-    if out is not None or ray_address is not None:
-        raise InputError("--out and --ray-address go with --engine local or --engine ray")
     format = process.check_format(format, FORMATS)
     if follow:
         return _follow(paths, options, format, redact=redact, color=process.use_color(color, output), output=output)
-    result = _last(paths, options) if last else _scan(paths, options, _number(jobs), state)
+    result = _last(paths, options) if last else _scan(paths, options, process.number_of_jobs(jobs), state)
     process.write(_rendered(result, format, redact, process.use_color(color, output), process.width(output)), output)
     return 0 if any(one.verdict != "unknown" for one in result.problems) else 1
-
-
-def _number(text: str) -> int:
-    if not text.isdigit():
-        raise InputError(f"--jobs {text}: give a number of processes, or 0 for one per core")
-    return int(text)
 
 
 def _versions(have: list[str]) -> dict[str, str]:
@@ -289,25 +253,3 @@ def _rendered(result: ScanResult, format: str, personal: bool, color: bool, widt
     from troubleshoot.scale.scanning.scan_text import to_jsonl, to_table
 
     return to_jsonl(result, personal=personal) if format == "jsonl" else to_table(result, width, color=color, personal=personal)
-
-
-def _fleet(paths: list[str], engine: str, out: str | None, address: str | None, column: str, overlays: tuple[str, ...], jobs: int) -> int:
-    if engine not in ("local", "ray"):
-        raise InputError(f"--engine {engine}: choose local or ray")
-    if out is None:
-        raise InputError("--engine needs --out: the folder for its results")
-    from troubleshoot.scale.fleets.fleet import run_fleet
-
-    shown: Callable[[str], None] | None = None
-    if sys.stderr.isatty():
-        shown = lambda text: print(text, file=sys.stderr)  # noqa: E731
-    done = run_fleet(paths, out, engine=engine, address=address, column=column, overlays=overlays, jobs=jobs, tell=shown)
-    process.write(done.text(), None)
-    return 0
-
-
-def _draw(folder: str, output: str | None) -> int:
-    from troubleshoot.scale.fleets.charts import fleet_page
-
-    process.write(fleet_page(folder), output)
-    return 0

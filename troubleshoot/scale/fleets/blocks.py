@@ -204,4 +204,4 @@ def read_part(files: Any, path: str, columns: list[str] | None = None) -> pa.Tab
         with files.open_input_file(path) as file:
             return pq.ParquetFile(file, page_checksum_verification=True).read(columns=columns)
     except (OSError, ValueError, KeyError, pa.ArrowException) as error:
-        raise InputError(f"{path} is damaged ({error}). The same troubleshoot scan --engine makes it anew.") from None
+        raise InputError(f"{path} is damaged ({error}). The same troubleshoot batch makes it anew.") from None

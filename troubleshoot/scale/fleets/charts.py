@@ -64,17 +64,17 @@ def _keys(files: Any, folder: str, out: str) -> tuple[list[str], str]:
     from pyarrow import fs
 
     if files.get_file_info(folder).type != fs.FileType.Directory:
-        raise InputError(f"{out}: there is no such folder. It is the --out of troubleshoot scan --engine.")
+        raise InputError(f"{out}: there is no such folder. It is the --out of troubleshoot batch.")
     if files.get_file_info(f"{folder}/{MANIFEST}").type == fs.FileType.File:
         try:
             with files.open_input_stream(f"{folder}/{MANIFEST}") as stream:
                 return [str(key) for key in json.loads(stream.read())["blocks"]], ""
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise InputError(f"{out}/{MANIFEST} is damaged ({error}). The same troubleshoot scan --engine makes it anew.") from None
+            raise InputError(f"{out}/{MANIFEST} is damaged ({error}). The same troubleshoot batch makes it anew.") from None
     names = sorted(info.base_name for info in files.get_file_info(fs.FileSelector(folder)))
     found = [name[len(PART) : -len(".parquet")] for name in names if name.startswith(PART) and name.endswith(".parquet")]
     if not found:
-        raise InputError(f"{out}: there are no results. Make them with: troubleshoot scan PATH --engine local --out {out}")
+        raise InputError(f"{out}: there are no results. Make them with: troubleshoot batch PATH --out {out}")
     return found, "The run has not ended: these are the blocks that are done."
 
 

@@ -35,7 +35,7 @@ class FleetResult:
         there = f", {self.before} of them done before" if self.before else ""
         return (
             f"{self.reports:,} reports in {self.blocks} blocks{there}: {self.seconds:.1f} s{rate} ({self.engine})\n"
-            f"results in {self.out}; draw them with: troubleshoot scan --report {self.out} -o fleet.html\n"
+            f"results in {self.out}; draw them with: troubleshoot batch --out {self.out} --page problems.html\n"
         )
 
 
