@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from troubleshoot import diagnose, load_kb, patterns
+from troubleshoot import diagnose, load_kb
+from troubleshoot.basics import patterns
 from troubleshoot.curation.growth import SIZES, superlinear
 from troubleshoot.knowledge.templates import Template, compile_template
 from troubleshoot.telling import render
