@@ -1,0 +1,125 @@
+"""``check()``: the context manager that users hold, and what the command's child process begins."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from troubleshoot.checking.model import Finding
+
+
+def check(*, every: int = 1, steps: int = 0) -> Check:
+    """Check every operation of a block for lost precision.
+
+    ``every``: look at every so many steps only (a step ends with an optimizer's step). ``steps``: look at the first so many steps only.
+    """
+    return Check(every=every, steps=steps)
+
+
+class Check:
+    """A running or finished check; see :func:`check`."""
+
+    def __init__(self, *, every: int = 1, steps: int = 0) -> None:
+        from troubleshoot.checking import rounding
+        from troubleshoot.checking.births import Births
+        from troubleshoot.checking.hooks import Hooks
+        from troubleshoot.checking.log import Log
+        from troubleshoot.checking.recorder import Recorder
+        from troubleshoot.checking.steps import Steps
+
+        self._log = Log()
+        self._recorder = Recorder(self._log, [], every=every, first=steps)
+        self._births = Births(self._recorder)
+        self._steps = Steps(self._recorder)
+        self._sums = rounding.Absorbing(self._recorder)
+        self._integers = rounding.Integers(self._recorder)
+        self._recorder.rules += [
+            rounding.squashed, self._births, self._sums, self._integers, rounding.phases, rounding.conversions, rounding.quantised,
+            rounding.masks, rounding.unwritten, self._steps,
+        ]  # fmt: skip
+        self._hooks = Hooks(self._recorder, self._births, self._steps)
+        self._finished = False
+        self._stance: Any = None
+
+    def __enter__(self) -> Check:
+        import gc
+
+        import torch
+
+        # What exists already takes part too.
+        for one in gc.get_objects():
+            if issubclass(type(one), torch.optim.Optimizer):
+                self._steps.optimizers.add(one)
+        return self.begin()
+
+    def begin(self) -> Check:
+        """Begin without looking for what exists already."""
+        self._hooks.install()
+        self._run_uncompiled()
+        self._recorder.__enter__()
+        return self
+
+    def __exit__(self, *details: Any) -> None:
+        self._recorder.__exit__(*details)
+        self._hooks.remove()
+        if self._stance is not None:
+            self._stance.__exit__(*details)
+        self.finish()
+
+    def _run_uncompiled(self) -> None:
+        """Compiled code shows no operations; where torch can (2.6 on) it runs eagerly meanwhile."""
+        import sys
+
+        compiler = sys.modules.get("torch.compiler")
+        if "torch._dynamo" in sys.modules and compiler is not None and hasattr(compiler, "set_stance"):
+            self._stance = compiler.set_stance("force_eager")
+            self._stance.__enter__()
+
+    def finish(self) -> None:
+        """Conclude: what is known only at the end."""
+        if self._finished:
+            return
+        self._finished = True
+        self._recorder.ended = True
+        self._births.finish(exhausted=self._steps.exhausted)
+        self._sums.finish()
+        self._integers.finish()
+        self._steps.finish()
+
+    @property
+    def error(self) -> str | None:
+        """What ended the check early, or None."""
+        return self._recorder.error
+
+    @property
+    def steps(self) -> int:
+        """How many steps of optimizers were seen."""
+        return self._log.step
+
+    @property
+    def candidates(self) -> list[Finding]:
+        """All that was seen, also what counts only where the float32 run shows that results are wrong."""
+        from troubleshoot.checking.judging import ranked
+
+        return ranked(list(self._log.findings.values()))
+
+    @property
+    def findings(self) -> list[Finding]:
+        """The findings, the first cause first."""
+        from troubleshoot.checking.judging import settled
+
+        return settled(self.candidates, None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values."""
+        from troubleshoot.checking.telling import told
+
+        return {"schema": 1, "findings": [told(one) for one in self.findings], "steps": self.steps, "operations": self._recorder.ops, "error": self.error}
+
+    def report(self, format: str = "text", *, language: str = "en") -> str:
+        """Return the report as ``text``, ``json`` or ``html``."""
+        from troubleshoot.checking.telling import render
+
+        return render(self.to_dict(), format, language)
+
+    def __str__(self) -> str:
+        return self.report()
