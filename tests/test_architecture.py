@@ -29,6 +29,7 @@ LAYERS = [
     {"verify", "editing"},
     {"curation"},
     {"auditing", "watching"},
+    {"checking"},
     {"render"},
     {"publishing"},
     {"batch", "scanning"},

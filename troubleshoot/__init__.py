@@ -14,6 +14,7 @@ from troubleshoot.version import __version__
 if TYPE_CHECKING:
     from troubleshoot.auditing import audit, audit_checkpoint
     from troubleshoot.batch import diagnose_many
+    from troubleshoot.checking import check
     from troubleshoot.diagnosis import diagnose
     from troubleshoot.environment.model import Environment
     from troubleshoot.errors import InputError, KnowledgeError, TroubleshootError, UnknownIssueError
@@ -39,6 +40,7 @@ _HOMES = {
     "apply": "verify.patches",
     "audit": "auditing",
     "audit_checkpoint": "auditing",
+    "check": "checking",
     "explain": "handlers.guards",
     "guard": "handlers.guards",
     "install": "handlers.hooks",
@@ -63,6 +65,7 @@ __all__ = [
     "apply",
     "audit",
     "audit_checkpoint",
+    "check",
     "diagnose",
     "diagnose_many",
     "explain",

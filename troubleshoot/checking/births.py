@@ -248,6 +248,7 @@ class Births:
             return
         if not birth.sunk or what in ("loss", "weights"):
             birth.sunk, birth.sunk_at = birth.sunk or what, birth.sunk_at if birth.sunk else place
+            self.log.certain()
 
     def on_loss(self, loss: Any) -> None:
         """A backward pass begins at a tensor."""

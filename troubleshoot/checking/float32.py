@@ -13,7 +13,11 @@ import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
-HALF = (torch.float16, torch.bfloat16)
+from troubleshoot.checking.frames import run_uncompiled
+
+#: The dtypes themselves: in such a process their names in ``torch`` mean float32.
+_NAMED = {"float16": torch.float16, "bfloat16": torch.bfloat16}
+_HALVES = tuple(_NAMED.values())
 _FLOAT = torch.float32
 _RANDOM = frozenset(
     "randn rand randn_like rand_like normal_ uniform_ exponential_ bernoulli bernoulli_ native_dropout normal log_normal_ cauchy_ "
@@ -26,18 +30,17 @@ def drawn(func: Any) -> bool:
     return func.__name__.partition(".")[0] in _RANDOM
 
 
-def dtype_drawn(args: Any, kwargs: Any, out: Any) -> str:
-    """Return the dtype in which an operation draws."""
+def dtype_drawn(out: Any) -> str:
+    """Return the dtype in which an operation has drawn."""
     first = out[0] if isinstance(out, (list, tuple)) else out
     return str(first.dtype).removeprefix("torch.")
 
 
 class Draws(TorchDispatchMode):
-    """Notes in which dtype random numbers are drawn (``wanted`` is None), or draws them so and widens them."""
+    """Draws random numbers in the dtypes of another run, and widens them."""
 
-    def __init__(self, wanted: list[str] | None = None) -> None:
+    def __init__(self, wanted: list[str]) -> None:
         super().__init__()
-        self.noted: list[str] = []
         self.wanted = wanted
         self.at = 0
 
@@ -45,13 +48,9 @@ class Draws(TorchDispatchMode):
         kwargs = kwargs or {}
         if not drawn(func):
             return func(*args, **kwargs)
-        if self.wanted is None:
-            out = func(*args, **kwargs)
-            self.noted.append(dtype_drawn(args, kwargs, out))
-            return out
-        dtype = getattr(torch, self.wanted[self.at], None) if self.at < len(self.wanted) else None
+        dtype = _NAMED.get(self.wanted[self.at]) if self.at < len(self.wanted) else None
         self.at += 1
-        if dtype not in _HALVES:
+        if dtype is None:
             return func(*args, **kwargs)
         return self._narrow(func, args, kwargs, dtype)
 
@@ -67,10 +66,6 @@ class Draws(TorchDispatchMode):
                 return args[0] * kept / (1 - rate) if rate < 1 else args[0] * 0, kept
             return func(narrow, *args[1:], **kwargs).to(_FLOAT)
         return func(*args, **{**kwargs, "dtype": dtype}).to(_FLOAT)
-
-
-#: The dtypes themselves: in this process their names in ``torch`` mean float32 later on.
-_HALVES = HALF
 
 
 class InFloat32(TorchFunctionMode):
@@ -95,8 +90,6 @@ def _wide(value: Any) -> Any:
 
 def begin(draws: list[str]) -> None:
     """Make this process one in which everything is float32."""
-    global _HALVES
-    _HALVES = HALF
     mode = Draws(list(draws))
     mode.__enter__()
     InFloat32().__enter__()  # type: ignore[no-untyped-call]
@@ -106,6 +99,7 @@ def begin(draws: list[str]) -> None:
     _no_autocast()
     _no_scaler()
     _load_wide()
+    run_uncompiled()
     for name, value in names.items():
         setattr(torch, name, value)
 

@@ -67,3 +67,26 @@ def inside_module() -> int:
         count += frame.f_code.co_name == "_call_impl"
         frame = frame.f_back
     return count
+
+
+def run_uncompiled() -> list[bool]:
+    """Let what ``torch.compile`` is asked for run eagerly, where torch can (2.6 on): compiled code shows no operations.
+
+    The list that is returned holds something once that has happened.
+    """
+    import functools
+
+    import torch
+
+    happened: list[bool] = []
+    original = torch.compile
+
+    @functools.wraps(original)
+    def compile(*args: Any, **kwargs: Any) -> Any:
+        if not happened and hasattr(torch.compiler, "set_stance"):
+            happened.append(True)
+            torch.compiler.set_stance("force_eager")
+        return original(*args, **kwargs)
+
+    torch.compile = compile
+    return happened

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+from collections.abc import Callable
 from typing import Any
 
 from troubleshoot.checking.model import Finding, Place
@@ -16,6 +17,8 @@ class Log:
     def __init__(self) -> None:
         self.step = 0
         self.findings: dict[tuple[str, str, Place], Finding] = {}
+        #: called with the first finding that is certain
+        self.then: Callable[[], object] | None = None
 
     def add(
         self,
@@ -48,3 +51,11 @@ class Log:
         found.code = linecache.getline(place.file, place.line).strip()
         found.also = [one for one in dict.fromkeys(also) if one != place and one.line]
         self.findings[key] = found
+        if sure:
+            self.certain()
+
+    def certain(self) -> None:
+        """Something is certain to be found."""
+        then, self.then = self.then, None
+        if then is not None:
+            then()

@@ -14,6 +14,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from troubleshoot.checking.exact import HALF, again, bad_of, tensors
+from troubleshoot.checking.float32 import drawn, dtype_drawn
 from troubleshoot.checking.frames import users_line
 from troubleshoot.checking.log import Log
 from troubleshoot.checking.model import Place
@@ -38,7 +39,7 @@ _FRESH = frozenset("full full_like new_full scalar_tensor lift_fresh lift fill a
 class Info:
     """What is known of an operation from its schema."""
 
-    __slots__ = ("arithmetic", "empty", "fresh", "mutates", "name", "random", "skip", "test")
+    __slots__ = ("arithmetic", "draws", "empty", "fresh", "mutates", "name", "random", "skip", "test")
 
     def __init__(self, func: Any) -> None:
         namespace, _, name = func.__name__.partition("::") if "::" in func.__name__ else ("", "", func.__name__.partition(".")[0])
@@ -54,6 +55,7 @@ class Info:
         )
         self.empty = name in _EMPTY
         self.random = self.name in _RANDOM
+        self.draws = drawn(func)
         self.fresh = self.name in _FRESH
         self.test = self.name in _TESTS
         self.arithmetic = self.name not in SELECTING and not self.random and not self.empty
@@ -109,6 +111,10 @@ class Recorder(TorchDispatchMode):
         self.paused = 0
         self.ended = False
         self.ops = 0
+        #: the dtype of every drawing of random numbers
+        self.draws: list[str] = []
+        #: the dtypes of half precision that were met
+        self.met: set[str] = set()
         #: the line of the forward pass, by autograd's sequence number
         self.forward: dict[int, Place] = {}
         #: the line that started the backward pass
@@ -123,7 +129,10 @@ class Recorder(TorchDispatchMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:  # noqa: D105
         kwargs = kwargs or {}
         if self.paused or self.ended:
-            return func(*args, **kwargs)
+            out = func(*args, **kwargs)
+            if self.ended and drawn(func):
+                self.draws.append(dtype_drawn(out))
+            return out
         info = self._infos.get(func)
         if info is None:
             info = self._infos[func] = Info(func)
@@ -136,6 +145,8 @@ class Recorder(TorchDispatchMode):
             except Exception as error:
                 self.fail(error)
         out = func(*args, **kwargs)
+        if info.draws:
+            self.draws.append(dtype_drawn(out))
         if event is not None and not self.ended:
             self.paused += 1
             try:
@@ -198,6 +209,8 @@ class Recorder(TorchDispatchMode):
             if key in keys and info.name not in ("lift_fresh",):
                 continue
             record = self.records.new(info.name, event.place, _dtype(one), parents, event.backward)
+            if one.dtype in HALF:
+                self.met.add(record.dtype)
             record.unread = info.empty and one.is_floating_point()
             record.mask = one.dtype == torch.bool or (
                 bool(parents)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any
 
 from troubleshoot.checking.model import Finding
@@ -38,7 +40,8 @@ class Check:
         ]  # fmt: skip
         self._hooks = Hooks(self._recorder, self._births, self._steps)
         self._finished = False
-        self._stance: Any = None
+        self._stance = ExitStack()
+        self._uncompiled: list[bool] = []
 
     def __enter__(self) -> Check:
         import gc
@@ -53,26 +56,20 @@ class Check:
 
     def begin(self) -> Check:
         """Begin without looking for what exists already."""
+        from troubleshoot.checking.frames import run_uncompiled
+        from troubleshoot.watching.session import _run_uncompiled
+
         self._hooks.install()
-        self._run_uncompiled()
+        _run_uncompiled(self._stance)
+        self._uncompiled = run_uncompiled()
         self._recorder.__enter__()
         return self
 
     def __exit__(self, *details: Any) -> None:
         self._recorder.__exit__(*details)
         self._hooks.remove()
-        if self._stance is not None:
-            self._stance.__exit__(*details)
+        self._stance.close()
         self.finish()
-
-    def _run_uncompiled(self) -> None:
-        """Compiled code shows no operations; where torch can (2.6 on) it runs eagerly meanwhile."""
-        import sys
-
-        compiler = sys.modules.get("torch.compiler")
-        if "torch._dynamo" in sys.modules and compiler is not None and hasattr(compiler, "set_stance"):
-            self._stance = compiler.set_stance("force_eager")
-            self._stance.__enter__()
 
     def finish(self) -> None:
         """Conclude: what is known only at the end."""
@@ -84,6 +81,18 @@ class Check:
         self._sums.finish()
         self._integers.finish()
         self._steps.finish()
+
+    def until_first(self, then: Callable[[], object]) -> None:
+        """Call a function as soon as something is certain to be found."""
+        self._log.then = then
+
+    def seen(self) -> dict[str, Any]:
+        """Return what was seen beside findings, for the process that compares."""
+        recorder = self._recorder
+        return {
+            "schema": 1, "steps": self.steps, "operations": recorder.ops, "error": self.error, "draws": recorder.draws,
+            "met": sorted(recorder.met), "uncompiled": bool(self._uncompiled),
+        }  # fmt: skip
 
     @property
     def error(self) -> str | None:

@@ -60,6 +60,11 @@ def main(known: frozenset[str]) -> int:
         from troubleshoot.trying.patching import prepare
 
         prepare(job["trial"], Path(job["state"]))
+    conclude = _nothing
+    if job["check"] is not None:
+        from troubleshoot.trying.checked import prepare_check
+
+        conclude = prepare_check(job["check"])
     from troubleshoot.handlers.options import options
     from troubleshoot.handlers.running import run_program
 
@@ -68,7 +73,14 @@ def main(known: frozenset[str]) -> int:
     if given is not None:
         output = Path(given["output"]) if given["output"] else "stderr"
     checked = options(output, **({key: given[key] for key in ("language", "kb", "redact")} if given is not None else {}))
-    return run_program(job["target"], job["arguments"], checked, module=job["module"], sources=sources)
+    try:
+        return run_program(job["target"], job["arguments"], checked, module=job["module"], sources=sources)
+    finally:
+        conclude()
+
+
+def _nothing() -> None:
+    """What is to be done at the end of a program that is not checked."""
 
 
 def _nowhere(_: object) -> None:
