@@ -134,7 +134,7 @@ class Births:
             numbers["constant"] = self._constant(event, exact)
         elif name in _NORMALISING and bad_in:
             cause, rule = "numerics/masked-row", "masked-row"
-        elif self._nothing_left(event):
+        elif root is None and self._nothing_left(event, record.bad):
             cause, rule = "numerics/masked-row", "nothing-left"
         elif half and not same and (record.bad == "inf" or out.dtype == torch.float16) and largest > 1.0 and not root:
             if event.backward:
@@ -149,7 +149,9 @@ class Births:
             if source.place.line and source.op not in _SQUASHING and not (event.backward and source.backward):
                 also, place = [place], source.place
         elif self._cancelled(event):
-            cause, rule = "numerics/bf16-rounding", "rounded-out-of-domain"
+            # A probability that is nearly one is one, and what is left of it zero; a variance below zero is a difference of roundings.
+            below = name in ("acos", "asin", "sqrt", "rsqrt") or record.bad == "nan"
+            cause, rule = "numerics/bf16-rounding" if below else "numerics/underflow-epsilon", "rounded-out-of-domain"
             source_place = self._cancelled(event)
             if source_place is not None and source_place.line and source_place != place:
                 also, place = [place], source_place
@@ -157,6 +159,8 @@ class Births:
             cause = "numerics/underflow-epsilon" if name in _DIVIDING else "numerics/fp16-overflow" if out.dtype == torch.float16 else cause
         birth = self._birth(event, record, place, cause, rule, numbers, singular=same)
         birth.also += also
+        if self.recorder.in_optimizer:
+            birth.also.append(self.recorder.optimizer_place)
         record.birth = birth
 
     def _birth(
@@ -227,17 +231,17 @@ class Births:
                 return largest
         return None
 
-    def _nothing_left(self, event: Event) -> bool:
-        """A mean of nothing: an empty tensor, a count of zero that a mask gave, a loss whose targets are all ignored."""
+    def _nothing_left(self, event: Event, bad: str) -> bool:
+        """A mean of nothing: an empty tensor, a sum of weights or of a mask that is zero, a loss whose targets are all ignored."""
         name = event.info.name
         if name in ("mean", "var", "std", "var_mean", "std_mean", "median"):
             return any(one.numel() == 0 for one in event.inputs)
         if name.startswith("nll_loss"):
             return True
-        if name in ("div", "true_divide") and len(event.inputs) > 1:
+        if name in ("div", "true_divide") and len(event.inputs) > 1 and bad == "nan" and not event.backward:
             count = event.records[-1]
-            return bool((event.inputs[-1] == 0).any()) and (
-                count.mask or count.op in ("sum", "clamp", "_to_copy") and any(one.mask and one.op != "" for one, _ in ancestors(count, 3))
+            return bool((event.inputs[-1] == 0).any()) and any(
+                one.op == "sum" or (one.op in _KEEPING and one.mask) for one in [count, *(one for one, _ in ancestors(count, 2))]
             )
         return False
 
@@ -285,6 +289,7 @@ class Births:
             )  # fmt: skip
 
 
+_KEEPING = frozenset(("_to_copy", "clamp", "clamp_min", "copy", "add"))
 _WRITTEN = frozenset("full full_like new_full scalar_tensor lift_fresh fill masked_fill where".split())  # noqa: SIM905
 _LAST = float(torch.finfo(torch.bfloat16).max)
 _MASKS = frozenset((1e4, 1e9, 65504.0, 32752.0, float(torch.finfo(torch.float32).max), float(torch.finfo(torch.bfloat16).max)))

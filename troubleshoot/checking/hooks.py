@@ -82,6 +82,7 @@ class Hooks:
     def _new_optimizer(self, original: Any, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
         result = original(optimizer, *args, **kwargs)
         self.steps.optimizers.add(optimizer)
+        self.steps.made_at.setdefault(id(optimizer), users_line())
         return result
 
     def _before_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
@@ -89,6 +90,7 @@ class Hooks:
             return
         self._safe(self.steps.before_step, optimizer)
         self.recorder.in_optimizer = torchs(optimizer)
+        self.recorder.optimizer_place = self.steps.made_at.get(id(optimizer), self.recorder.optimizer_place)
 
     def _after_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         if self.recorder.ended:
@@ -159,7 +161,11 @@ class Hooks:
 
     def _scaler_step(self, original: Any, scaler: Any, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
         self.steps._ran = False
-        result = original(scaler, optimizer, *args, **kwargs)
+        self.steps._in_scaler_step = True
+        try:
+            result = original(scaler, optimizer, *args, **kwargs)
+        finally:
+            self.steps._in_scaler_step = False
         if scaler.is_enabled():
             self._safe(self.steps.scaler_step, scaler, self.steps._ran)
         return result

@@ -39,7 +39,7 @@ _FRESH = frozenset("full full_like new_full scalar_tensor lift_fresh lift fill a
 class Info:
     """What is known of an operation from its schema."""
 
-    __slots__ = ("arithmetic", "draws", "empty", "fresh", "mutates", "name", "random", "skip", "test")
+    __slots__ = ("arithmetic", "draws", "empty", "foreach", "fresh", "mutates", "name", "random", "skip", "test")
 
     def __init__(self, func: Any) -> None:
         namespace, _, name = func.__name__.partition("::") if "::" in func.__name__ else ("", "", func.__name__.partition(".")[0])
@@ -48,6 +48,7 @@ class Info:
         self.mutates = bool(schema.is_mutable)
         self.name = name.rstrip("_") if self.mutates and not name.startswith("__") else name
         self.name = self.name.removeprefix("_foreach_")
+        self.foreach = name.startswith("_foreach_")
         self.skip = (
             space in ("profiler", "prim", "_c10d_functional", "c10d", "prims")
             or (func.is_view and name not in ("lift_fresh",))
@@ -120,6 +121,8 @@ class Recorder(TorchDispatchMode):
         #: the line that started the backward pass
         self.backward_place = Place()
         self.in_optimizer = False
+        #: where the optimizer was made that is at work
+        self.optimizer_place = Place()
         self.in_loading = False
         self.in_scaler = False
         self.backward_scaled = False
@@ -172,10 +175,13 @@ class Recorder(TorchDispatchMode):
         inputs = _inputs(args, kwargs)
         records = [self.record_of(one) for one in inputs]
         event = Event(self, func, info, args, kwargs, inputs, records)
-        if info.mutates and args and isinstance(args[0], torch.Tensor) and info.arithmetic | (info.name in ("copy", "clamp")):
+        if info.mutates and args and (info.arithmetic or info.name in ("copy", "clamp", "clamp_min")):
             target = args[0]
-            if target.dtype in HALF or (info.name == "copy" and not target.is_floating_point()):
-                event.saved = target.clone()
+            if isinstance(target, torch.Tensor):
+                if target.dtype in HALF or (info.name == "copy" and not target.is_floating_point()):
+                    event.saved = target.clone()
+            elif isinstance(target, (list, tuple)) and target and isinstance(target[0], torch.Tensor) and target[0].dtype in HALF:
+                event.saved = [one.clone() for one in target]
         self.ops += 1
         return event
 

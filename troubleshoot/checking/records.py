@@ -19,7 +19,7 @@ class Record:
     """An operation's result: what made it, where, from what, and what is known of its values."""
 
     __slots__ = (
-        "backward", "birth", "bad", "deliberate", "dtype", "lost", "mask", "number", "op", "parents", "place", "scaled", "tiny", "unread",
+        "backward", "birth", "bad", "deliberate", "dtype", "lost", "mask", "coarse", "number", "op", "parents", "place", "rounded", "scaled", "unread",
     )  # fmt: skip
 
     def __init__(self, number: int, op: str, place: Place, dtype: str, parents: tuple[Record, ...], backward: bool) -> None:
@@ -39,7 +39,10 @@ class Record:
         self.mask = False
         #: the GradScaler that multiplied it
         self.scaled: Any = None
-        self.tiny: float | None = None
+        #: integers that the dtype has changed
+        self.rounded = False
+        #: how far rounding or clamping to integers is off, relative to the whole
+        self.coarse = 0.0
         #: memory that nobody has written yet
         self.unread = False
 

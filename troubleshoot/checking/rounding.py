@@ -19,6 +19,8 @@ _COUNTING = frozenset("arange linspace _to_copy copy cumsum add mul sub lift_fre
 _PHASES = frozenset(("sin", "cos", "tan", "polar"))
 #: An update of which less than this comes through is lost.
 LOST = 0.3
+#: Of the values that an update would change, this part stays as it is: nothing moves, or (with the float32 run as witness) too little.
+STUCK, SOME = 0.9, 0.7
 _FEW = 4
 
 
@@ -60,7 +62,7 @@ class _Sum:
     order: int = 0
     step: int = 0
     meant: list[tuple[float, float]] = field(default_factory=list)
-    stuck: float = 0.0
+    stuck: list[float] = field(default_factory=list)
 
 
 class Absorbing:
@@ -73,12 +75,13 @@ class Absorbing:
     def __call__(self, event: Event) -> None:
         """Look at one operation."""
         info = event.info
-        if info.name not in _ADDING or event.backward or self.recorder.in_optimizer or not event.place.line:
+        gathered = event.backward and "AccumulateGrad" in event.node.name()
+        if info.name not in _ADDING or (event.backward and not gathered) or self.recorder.in_optimizer or not event.place.line:
             return
         for number, (out, record) in enumerate(event.outs):
             if out.dtype not in HALF or record.bad or not usable(out):
                 continue
-            base = self._base(event, out)
+            base = self._base(event, out, number)
             if base is None:
                 self._flat(event, number, out)
                 continue
@@ -94,14 +97,15 @@ class Absorbing:
             one = self.sums.setdefault((event.place, info.name), _Sum(info.name, record.dtype, record.number, event.recorder.log.step))
             if len(one.meant) < 4096:
                 one.meant.append((float((meant * came).sum()), square))
-            one.stuck = float((came == 0).to(torch.float32).mean())
+                moving = meant != 0
+                one.stuck.append(float((moving & (came == 0)).sum()) / max(1, int(moving.sum())))
 
-    def _base(self, event: Event, out: Any) -> Any:
+    def _base(self, event: Event, out: Any, number: int) -> Any:
         """Return the operand that was made by this very line before."""
         if event.info.mutates and event.saved is not None:
-            record = event.records[0]
+            record = event.records[number]
             if self._again(event, record):
-                return event.saved
+                return event.saved[number] if isinstance(event.saved, list) else event.saved
             return None
         for tensor, record in zip(event.inputs, event.records, strict=True):
             if tensor.shape == out.shape and tensor.dtype == out.dtype and self._again(event, record):
@@ -110,12 +114,13 @@ class Absorbing:
 
     def _again(self, event: Event, record: Any) -> bool:
         return any(
-            one.place == event.place and one.op == event.info.name for one, _ in [(record, 0), *ancestors(record, 6)] if not one.backward
+            one.place == event.place and one.op == event.info.name and one.backward == event.backward
+            for one, _ in [(record, 0), *ancestors(record, 6)]
         )
 
     def _flat(self, event: Event, number: int, out: Any) -> None:
         """A difference of nearly equal numbers, or a sum that leaves nothing of a variation: for the float32 run to judge."""
-        if out.numel() < 1 or event.info.name not in ("add", "sub", "rsub"):
+        if event.backward or event.info.name not in ("add", "sub", "rsub"):
             return
         exact = event.exact(number)
         if exact is None or exact.shape != out.shape:
@@ -137,9 +142,17 @@ class Absorbing:
             eps = 2.0**-8 if out.dtype == torch.bfloat16 else 2.0**-11
             if size and eps * size > 0.1 * left:
                 score, numbers = max(score, eps * size / max(left, 1e-30)), {"operands": size, "difference": left}
+        if len(event.inputs) == 2 and all(usable(one) and one.shape == out.shape for one in event.inputs) and not event.info.mutates:
+            base = max(event.inputs, key=lambda one: float(torch.linalg.vector_norm(flat(one).to(torch.float64))))
+            before = flat(base).to(torch.float64)
+            meant, came = wanted - before, found - before
+            square = float((meant * meant).sum())
+            left = float((meant * came).sum()) / square if square else 1.0
+            if left < LOST and not numbers:
+                score, numbers = 1.0 - left, {"came": left, "calls": 1}
         if score > 0.1:
             event.recorder.log.add(
-                "cancelled" if "difference" in numbers else "flattened", "numerics/bf16-rounding", event.place, op=event.info.name,
+                "cancelled" if "difference" in numbers else "absorbed" if "came" in numbers else "flattened", "numerics/bf16-rounding", event.place, op=event.info.name,
                 dtype=event.outs[number][1].dtype, sure=False, score=score, order=event.outs[number][1].number, **numbers,
             )  # fmt: skip
 
@@ -154,10 +167,12 @@ class Absorbing:
             late = sum(square for _, square in one.meant[half:])
             came = sum(dot for dot, _ in one.meant) / total
             came_late = sum(dot for dot, _ in one.meant[half:]) / late if late else 1.0
-            if came < LOST or (came_late < 0.1 and late > 0.2 * total):
+            stuck = sum(one.stuck) / calls
+            sure = came < LOST or (came_late < 0.1 and late > 0.2 * total) or stuck > STUCK
+            if sure or stuck > SOME:
                 self.recorder.log.add(
-                    "absorbed", "numerics/bf16-rounding", place, op=op, dtype=one.dtype, step=one.step, order=one.order,
-                    came=min(came, came_late), stuck=one.stuck, calls=calls,
+                    "absorbed", "numerics/bf16-rounding", place, op=op, dtype=one.dtype, step=one.step, order=one.order, sure=sure,
+                    score=stuck, came=max(0.0, min(came, came_late)), stuck=stuck, calls=calls,
                 )  # fmt: skip
 
 
@@ -185,6 +200,7 @@ class Integers:
             wanted = flat(exact.detach()).to(torch.float64)
             if not bool((wanted == wanted.round()).all()) or bool((wanted == values).all()):
                 continue
+            record.rounded = True
             self._judge(event, record, wanted, values)
 
     def _meant(self, event: Event, number: int, out: Any) -> Any:
@@ -205,12 +221,10 @@ class Integers:
         count = int(distinct.numel())
         gaps = distinct[1:] - distinct[:-1]
         even = float((gaps == gaps.min()).to(torch.float32).mean())
-        if count - kept < max(1, 0.02 * count):
-            return
-        sequence = even > 0.5
+        sequence = even > 0.5 and count - kept >= max(1, 0.02 * count)
         event.recorder.log.add(
             "integers", "numerics/bf16-rounding", event.place, op=event.info.name, dtype=record.dtype, sure=sequence,
-            score=(count - kept) / count, order=record.number, distinct=kept, of=count, largest=float(wanted.abs().max()),
+            score=max((count - kept) / count, 0.5 * float((wanted != values).to(torch.float32).mean())), order=record.number, distinct=kept, of=count, largest=float(wanted.abs().max()),
         )  # fmt: skip
 
     def finish(self) -> None:
@@ -229,18 +243,26 @@ def phases(event: Event) -> None:
     if event.info.name not in _PHASES or event.backward or not event.inputs:
         return
     angle, record = event.inputs[0], event.records[0]
-    if angle.dtype not in HALF or record.bad or not usable(angle):
+    if record.bad or not usable(angle):
+        return
+    chain = [record, *(one for one, _ in ancestors(record, 4))]
+    dtype = next((one.dtype for one in chain if one.dtype in ("float16", "bfloat16")), None)
+    if dtype is None:
         return
     sizes = flat(angle.detach()).to(torch.float32).abs()
-    border = 64.0 if angle.dtype == torch.bfloat16 else 512.0
+    border = 64.0 if dtype == "bfloat16" else 512.0
     share = float((sizes >= border).to(torch.float32).mean())
     largest = float(sizes.max())
     if share < 0.01 or record.op in ("given", "randn", "rand"):
         return
-    place = record.place if record.place.line else event.place
+    rounded = next((one for one in chain if one.rounded), None)
+    if rounded is None and angle.dtype not in HALF:
+        # The values were rounded before they were widened and multiplied: that is where the digits went.
+        rounded = next((one for one in chain if one.dtype == dtype and one.place.line), None)
+    place = rounded.place if rounded is not None else record.place if record.place.line else event.place
     event.recorder.log.add(
-        "phase", "numerics/bf16-rounding", place, op=event.info.name, dtype=record.dtype, order=record.number, also=(event.place,),
-        largest=largest, apart=ulp(largest, record.dtype), share=share,
+        "phase", "numerics/bf16-rounding", place, op=event.info.name, dtype=dtype, order=record.number, also=(record.place, event.place),
+        largest=largest, apart=ulp(largest, dtype), share=share,
     )  # fmt: skip
 
 
@@ -251,10 +273,34 @@ def conversions(event: Event) -> None:
         return
     source = event.inputs[-1] if name == "copy" else event.inputs[0]
     for out, record in event.outs:
+        if record.dtype.startswith("float8") and usable(source):
+            sizes = flat(source.detach()).to(torch.float64).abs()
+            limit = float(torch.finfo(out.dtype).max)
+            beyond = float((sizes > 1.04 * limit).to(torch.float32).mean())
+            if beyond > 0.001 and not record.bad:
+                event.recorder.log.add(
+                    "integer-range", "quantized/accuracy", event.place, op=name, dtype=record.dtype, order=record.number, share=beyond,
+                    largest=float(sizes.max()), limit=limit,
+                )  # fmt: skip
+            continue
         if out.is_floating_point() or out.is_complex() or out.dtype == torch.bool or not usable(source) or source.is_complex():
             continue
         if event.records[-1 if name == "copy" else 0].bad:
             continue
+        came_from = event.records[-1 if name == "copy" else 0]
+        chain = [came_from, *(one for one, _ in ancestors(came_from, 4))]
+        ids = next((one for one in chain if one.rounded and one.op in ("_to_copy", "copy")), None)
+        if ids is not None and out.dtype in (torch.int64, torch.int32):
+            event.recorder.log.add(
+                "integers-back", "numerics/bf16-rounding", ids.place, op=name, dtype=ids.dtype, order=ids.number, also=(event.place,)
+            )
+        rough = next((one for one in chain if one.coarse > 0.3), None)
+        if rough is not None and out.dtype in (torch.int8, torch.uint8):
+            event.recorder.log.add(
+                "coarse", "quantized/accuracy", rough.place, op=rough.op, dtype=record.dtype, order=rough.number, also=(event.place,),
+                error=rough.coarse,
+            )  # fmt: skip
+            return
         values = flat(source.detach()).to(torch.float64)
         limits = torch.iinfo(out.dtype)
         beyond = float(((values < limits.min - 1 + 1e-9) | (values > limits.max + 1 - 1e-9)).to(torch.float32).mean())
@@ -271,6 +317,23 @@ def conversions(event: Event) -> None:
                     "cut-off", "dtype-mismatch/buffer-write", event.place, op=name, dtype=record.dtype, order=record.number,
                     sure=mass > 0.5, score=mass, share=mass,
                 )  # fmt: skip
+
+
+def coarse(event: Event) -> None:
+    """Note how far rounding or clamping is off: what a quantisation with a wrong scale shows."""
+    if event.info.name not in ("round", "clamp") or event.backward or event.info.mutates or not event.inputs or not usable(event.inputs[0]):
+        return
+    source, record = flat(event.inputs[0].detach()).to(torch.float64), event.records[0]
+    for out, made in event.outs:
+        if out.numel() < 8 or made.bad or record.bad or out.shape != event.inputs[0].shape:
+            continue
+        size = float(torch.linalg.vector_norm(source))
+        found = flat(out.detach()).to(torch.float64)
+        error = float(torch.linalg.vector_norm(found - source)) / size if size else 0.0
+        alive = source != 0
+        gone = float((alive & (found == 0)).sum()) / max(1, int(alive.sum()))
+        # One value far beyond the others takes the whole range.
+        made.coarse = max(error, gone if gone > 0.9 else 0.0, record.coarse)
 
 
 def quantised(event: Event) -> None:

@@ -35,7 +35,7 @@ class Check:
         self._sums = rounding.Absorbing(self._recorder)
         self._integers = rounding.Integers(self._recorder)
         self._recorder.rules += [
-            rounding.squashed, self._births, self._sums, self._integers, rounding.phases, rounding.conversions, rounding.quantised,
+            rounding.squashed, self._births, self._sums, self._integers, rounding.phases, rounding.coarse, rounding.conversions, rounding.quantised,
             rounding.masks, rounding.unwritten, self._steps,
         ]  # fmt: skip
         self._hooks = Hooks(self._recorder, self._births, self._steps)

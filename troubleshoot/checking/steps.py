@@ -14,7 +14,7 @@ from troubleshoot.checking.frames import users_line
 from troubleshoot.checking.model import Place
 from troubleshoot.checking.records import ancestors, key_of
 from troubleshoot.checking.recorder import Event, Recorder
-from troubleshoot.checking.rounding import LOST
+from troubleshoot.checking.rounding import LOST, SOME, STUCK
 
 #: Steps in a row that a GradScaler may leave out while it looks for its scale.
 _SKIPS = 10
@@ -43,6 +43,7 @@ class Steps:
         self.log = recorder.log
         self.optimizers: weakref.WeakSet[Any] = weakref.WeakSet()
         self.gradients: dict[int, _Gradient] = {}
+        self.made_at: dict[int, Place] = {}
         self.skipped: dict[int, int] = defaultdict(int)
         self.taken: dict[int, int] = defaultdict(int)
         self.skip_place: dict[int, Place] = {}
@@ -52,6 +53,7 @@ class Steps:
         self._ran = False
         self._counts: dict[int, int] = defaultdict(int)
         self._clipping = False
+        self._in_scaler_step = False
         self._ordered = -1
 
     # --- backward
@@ -82,6 +84,8 @@ class Steps:
             known = self.gradients.setdefault(id(parameter), _Gradient())
             if known.unscaled and not known.stepped and scaler is not None and scaler is known.scaler and not known.by_hand:
                 self._order("accumulated-after-unscale", known.unscaled_at, scale=scale)
+            if known.scaler is not None and scaler is None and not known.unscaled and not known.stepped:
+                self._order("never-scaled", self.recorder.backward_place, scale=max(known.scales, default=1.0))
             if known.stepped or known.scaler is None:
                 known.scales = set()
             known.scaler, known.unscaled, known.stepped, known.by_hand = scaler, False, False, None
@@ -207,6 +211,10 @@ class Steps:
         self._ran = True
         place = users_line()
         self._plan = None
+        if not self._in_scaler_step and any(
+            known is not None and known.stepped and known.scaler is not None for known in map(self._known, _of(optimizer))
+        ):
+            self._order("stepped-twice", place)
         scaled = next((one for one in map(self._known, _of(optimizer)) if one is not None and one.scaler is not None and not one.unscaled), None)
         if scaled is not None and max(scaled.scales, default=1.0) > 1.0:
             self._order("stepped-scaled", place, scale=max(scaled.scales))
@@ -283,10 +291,12 @@ class Steps:
         for place, steps in self.moved.items():
             square = sum(one[1] for one in steps)
             came = sum(one[0] for one in steps) / square
-            if came < LOST:
+            stuck = sum(one[2] for one in steps) / len(steps)
+            if came < 2 * LOST or stuck > SOME:
                 self.log.add(
                     "weights-stuck", "numerics/bf16-rounding", place, op="step", order=self.recorder.records.number, step=0,
-                    came=came, stuck=sum(one[2] for one in steps) / len(steps), steps=len(steps),
+                    sure=came < LOST or stuck > STUCK, score=max(stuck, 1.0 - came),
+                    came=max(0.0, came), stuck=stuck, steps=len(steps),
                 )  # fmt: skip
         for key, count in self.skipped.items():
             if count >= 5 and not self.taken[key]:
