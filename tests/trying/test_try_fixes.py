@@ -45,7 +45,7 @@ def test_the_programs_output_is_its_own_and_the_answer_is_on_stderr(tmp_path: Pa
     assert done.stdout == "started ['--epochs', '3']\n"
     assert "Traceback" in done.stderr
     assert "more times, with all it does" in done.stderr
-    assert "lets it finish" in done.stderr
+    assert "repairs it" in done.stderr
     assert "  | (3, 2)" in done.stderr
     reruns = done.stderr.count("troubleshoot: [")
     assert (tmp_path / "count.txt").read_text() == "x" * (1 + reruns)

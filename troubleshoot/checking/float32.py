@@ -100,6 +100,9 @@ def begin(draws: list[str]) -> None:
     _no_scaler()
     _load_wide()
     run_uncompiled()
+    for table in ("_dtype_to_storage_type_map", "_storage_type_to_dtype_map"):
+        # Made when first asked for: they have to be made while the names are right.
+        getattr(torch.storage, table, bool)()
     for name, value in names.items():
         setattr(torch, name, value)
 

@@ -112,13 +112,13 @@ def key_of(tensor: Any) -> int:
     return int(tensor.untyped_storage()._cdata)
 
 
-def ancestors(record: Record, depth: int) -> list[tuple[Record, int]]:
-    """Return the records that a record was made from, nearest first, with their distance."""
+def ancestors(record: Record, depth: int, through: frozenset[str] | None = None) -> list[tuple[Record, int]]:
+    """Return the records that a record was made from, nearest first, with their distance; only ``through`` these operations, if given."""
     found: list[tuple[Record, int]] = []
     seen = {id(record)}
     level = [record]
     for distance in range(1, depth + 1):
-        level = [one for record in level for one in record.parents if id(one) not in seen and not seen.add(id(one))]  # type: ignore[func-returns-value]
+        level = [one for record in level if through is None or record.op in through for one in record.parents if id(one) not in seen and not seen.add(id(one))]  # type: ignore[func-returns-value]
         found += [(one, distance) for one in level]
         if len(found) > 400:
             break

@@ -15,12 +15,14 @@ from troubleshoot.checking.recorder import Event, Recorder, usable
 #: Integers up to here are exact.
 _EXACT = {"float16": 2048, "bfloat16": 256, "float8_e4m3fn": 16, "float8_e5m2": 8}
 _ADDING = frozenset("add sub rsub lerp addcmul addcdiv".split())  # noqa: SIM905
+#: Through these a state stays the same state; a matrix product or a norm makes something else.
+_CARRYING = frozenset("add sub rsub mul div lerp addcmul addcdiv copy clone _to_copy neg stack cat".split())  # noqa: SIM905
 _COUNTING = frozenset("arange linspace _to_copy copy cumsum add mul sub lift_fresh full clone".split())  # noqa: SIM905
 _PHASES = frozenset(("sin", "cos", "tan", "polar"))
 #: An update of which less than this comes through is lost.
 LOST = 0.3
 #: Of the values that an update would change, this part stays as it is: nothing moves, or (with the float32 run as witness) too little.
-STUCK, SOME = 0.9, 0.7
+STUCK, SOME = 0.8, 0.6
 _FEW = 4
 
 
@@ -115,7 +117,7 @@ class Absorbing:
     def _again(self, event: Event, record: Any) -> bool:
         return any(
             one.place == event.place and one.op == event.info.name and one.backward == event.backward
-            for one, _ in [(record, 0), *ancestors(record, 6)]
+            for one, _ in [(record, 0), *ancestors(record, 6, _CARRYING)]
         )
 
     def _flat(self, event: Event, number: int, out: Any) -> None:

@@ -104,12 +104,14 @@ def _text(session: Session) -> str:
         lines.append(f"  – {left.id}: not tried: {left.why}")
     works = session.works
     if works is not None:
-        lines += ["", f"{works.trial.id} lets it finish: {works.trial.title}", "It printed:"]
+        helps = "repairs it" if works.verdict.right else "lets it finish"
+        lines += ["", f"{works.trial.id} {helps}: {works.trial.title}", "It printed:"]
         lines += [f"  | {line}" for line in redact_text(works.ran.output).rstrip("\n").splitlines()[-15:]]
-        lines += ["That the program ends does not show that its results are right."]
+        if not works.verdict.right:
+            lines += ["That the program ends does not show that its results are right."]
         lines += [f"As a change of the source: troubleshoot fix {'-m ' if session.program.module else ''}{session.program.target}"]
     elif session.tried:
-        lines += ["", "None of the live patches lets it finish."]
+        lines += ["", "None of the live patches lets it finish with right results."]
     else:
         lines += ["", "No live patch fits: what is recommended changes packages or the program's own code."]
     return "\n".join(lines) + "\n"

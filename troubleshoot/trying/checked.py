@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from troubleshoot.checking.comparing import Compared, compare
-from troubleshoot.checking.judging import ranked, settled
+from troubleshoot.checking.judging import Verdict, judge, ranked, settled
 from troubleshoot.checking.model import Finding, Place
 from troubleshoot.editing.failure import Failure
 from troubleshoot.report.places import locate
@@ -89,10 +89,12 @@ def check_program(
     until_first: bool = False,
     comparing: bool = True,
     sources: Mapping[str, bytes] | None = None,
-    reference: Ran | None = None,
+    trial: Mapping[str, Any] | None = None,
+    references: References | None = None,
     progress: Progress | None = None,
 ) -> Checked:
-    """Run a program under the recorder and, unless told not to, in float32; ``reference`` is that run where it was made before.
+    """Run a program under the recorder and, unless told not to, in float32: with edited ``sources`` or under a ``trial``, the program as
+    it is (``references``) is what it is compared with.
 
     Raises:
         Interrupted: a signal came; no child is left.
@@ -102,7 +104,7 @@ def check_program(
     result.unlink(missing_ok=True)
     say(f"running {program.target}, every operation checked")
     wanted = {"mode": "record", "result": str(result), "every": every, "steps": steps, "until_first": until_first}
-    ran = run_program_fresh(program, folder, stop, timeout=timeout, sources=sources, check=wanted)
+    ran = run_program_fresh(program, folder, stop, timeout=timeout, sources=sources, trial=trial, check=wanted)
     seen: dict[str, Any] = {}
     with suppress(OSError, ValueError):
         seen = json.loads(result.read_text(encoding="utf-8"))
@@ -112,26 +114,63 @@ def check_program(
         candidates.append(raised)
     found = Checked(program, ran, seen, tuple(ranked(candidates)))
     compared: Compared | None = None
+    reference: Ran | None = None
     if comparing and not until_first:
-        compared, reference = _compared(found, program, folder, stop, timeout, sources, reference, say)
+        compared, reference = _compared(found, references or References(program, folder, stop, timeout, say), sources)
     differs = None if compared is None or compared.outcome == "unknown" else compared.outcome == "other"
     return Checked(program, ran, seen, found.candidates, reference, compared, tuple(settled(list(found.candidates), differs)))
 
 
-def _compared(
-    found: Checked, program: Program, folder: Path, stop: Stop, timeout: float, sources: Mapping[str, bytes] | None, reference: Ran | None,
-    say: Progress,
-) -> tuple[Compared, Ran | None]:  # fmt: skip
-    if found.seen.get("met") == []:
-        return Compared("unknown", "nothing runs in half precision"), None
+class References:
+    """Runs of a program in float32; one for each sequence of drawn dtypes, made when it is asked for."""
+
+    def __init__(self, program: Program, folder: Path, stop: Stop, timeout: float = TIMEOUT, say: Progress | None = None) -> None:
+        self.program, self.folder, self.stop, self.timeout = program, folder, stop, timeout
+        self.say = say or (lambda _: None)
+        self._made: dict[tuple[str, ...], Ran] = {}
+
+    def get(self, draws: list[str], sources: Mapping[str, bytes] | None) -> Ran:
+        """Return the run of the program as it is; where that fails in float32 too, the one with its edited sources."""
+        key = tuple(draws)
+        if key not in self._made:
+            self.say(f"running {self.program.target} in float32")
+            self._made[key] = run_in_float32(self.program, self.folder, self.stop, draws, timeout=self.timeout)
+        made = self._made[key]
+        if made.outcome != "ok" and sources:
+            made = run_in_float32(self.program, self.folder, self.stop, draws, timeout=self.timeout, sources=sources)
+        return made
+
+
+def _compared(found: Checked, references: References, sources: Mapping[str, bytes] | None) -> tuple[Compared, Ran | None]:
+    if not found.seen:
+        return Compared("unknown", "torch was not at work, or the program ended without a chance to look"), None
     if found.ran.outcome != "ok":
-        return Compared("unknown", f"the program does not come to its end: {found.ran.error}"), reference
-    if reference is None:
-        say(f"running {program.target} in float32")
-        reference = run_in_float32(program, folder, stop, found.seen.get("draws", []), timeout=timeout, sources=sources)
+        return Compared("unknown", f"the program does not come to its end: {found.ran.error}"), None
+    if not found.seen["met"] and references.program is found.program and sources is None:
+        return Compared("unknown", "nothing runs in half precision"), None
+    reference = references.get(found.seen["draws"], sources)
     if reference.outcome != "ok":
         return Compared("unknown", f"it does not run in float32: {(reference.error or reference.outcome).splitlines()[0][:200]}"), reference
     return compare(found.ran.output, reference.output, found.dtype), reference
+
+
+def run_judged(
+    program: Program,
+    folder: Path,
+    stop: Stop,
+    references: References,
+    *,
+    timeout: float = TIMEOUT,
+    sources: Mapping[str, bytes] | None = None,
+    trial: Mapping[str, Any] | None = None,
+) -> tuple[Ran, Verdict]:
+    """Run a program with a fix, and judge it by its results.
+
+    Raises:
+        Interrupted: a signal came; no child is left.
+    """
+    checked = check_program(program, folder, stop, timeout=timeout, sources=sources, trial=trial, references=references)
+    return checked.ran, judge(checked.ran.outcome, checked.ran.error, checked.findings, checked.compared)
 
 
 def run_in_float32(
