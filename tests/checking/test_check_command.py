@@ -100,7 +100,8 @@ def test_float32_draws_the_same_random_numbers(tmp_path: Path) -> None:
     script = tmp_path / "draw.py"
     script.write_text(
         "import torch\ntorch.manual_seed(0)\ntorch.set_default_dtype(torch.bfloat16)\nnet = torch.nn.Linear(64, 8)\n"
-        "x = torch.randn(4, 64)\nprint(torch.nn.functional.dropout(net(x), 0.5).float().norm().item(), net.weight.dtype == torch.bfloat16)\n"
+        "x = torch.nn.functional.dropout(net(torch.randn(4, 64)), 0.5)\n"
+        "print(x.float().norm().item(), net.weight.dtype == torch.bfloat16)\n"
     )
     told = json.loads(check("--format", "json", str(script)).stdout)
     assert told["compared"]["outcome"] == "same"

@@ -4,6 +4,7 @@ Many programs make inf or NaN on purpose or in passing (the logarithm of a mask,
 a finding only where it reaches something that counts: a loss, a weight, a number that is printed, what a model returns.
 """
 
+# ruff: noqa: SIM905  (lists of words read better as text)
 from __future__ import annotations
 
 import math
@@ -14,15 +15,15 @@ import torch
 from troubleshoot.checking.exact import HALF, bad_of, tensors, widened_halves
 from troubleshoot.checking.frames import inside_module, module_path, users_line
 from troubleshoot.checking.model import Place
-from troubleshoot.checking.records import Birth, Lost, Record, ancestors
 from troubleshoot.checking.recorder import Event, Recorder, usable
+from troubleshoot.checking.records import Birth, Lost, Record, ancestors
 
 _NORMALISING = frozenset(("_softmax", "_log_softmax", "_safe_softmax"))
-_DIVIDING = frozenset("div reciprocal rsqrt log log2 log10 addcdiv pow atanh true_divide".split())  # noqa: SIM905
+_DIVIDING = frozenset("div reciprocal rsqrt log log2 log10 addcdiv pow atanh true_divide".split())
 #: Their results are zero for ordinary arguments: the fault is with what takes the logarithm of, or divides by, them.
-_SQUASHING = frozenset("_softmax sigmoid exp _log_softmax tanh erf erfc gelu".split())  # noqa: SIM905
-_EXAMINING = frozenset("argmax argmin topk sort multinomial _local_scalar_dense".split())  # noqa: SIM905
-_SELECTS = frozenset("argmax argmin topk sort multinomial".split())  # noqa: SIM905
+_SQUASHING = frozenset("_softmax sigmoid exp _log_softmax tanh erf erfc gelu".split())
+_EXAMINING = frozenset("argmax argmin topk sort multinomial _local_scalar_dense".split())
+_SELECTS = frozenset("argmax argmin topk sort multinomial".split())
 
 
 class Births:
@@ -171,9 +172,20 @@ class Births:
         if known is None:
             scaled = event.backward and self.recorder.backward_scaled
             known = self.births[key] = Birth(
-                record.bad, record, event.info.name, module_path() if not event.backward else "", record.dtype, cause, rule, place,
-                self.log.step, numbers, event.backward, singular, scaled,
-            )  # fmt: skip
+                record.bad,
+                record,
+                event.info.name,
+                module_path() if not event.backward else "",
+                record.dtype,
+                cause,
+                rule,
+                place,
+                self.log.step,
+                numbers,
+                event.backward,
+                singular,
+                scaled,
+            )
         return known
 
     def _zero_source(self, event: Event) -> tuple[Record, Lost] | None:
@@ -209,7 +221,9 @@ class Births:
         if name in ("acos", "asin", "atanh"):
             edge = max(high - 1.0, -1.0 - low)
             return event.place if 0 <= edge < 0.05 else None
-        source = next((one for one in chain if one.op in ("sub", "rsub", "add", "mean", "var") and one.dtype in ("float16", "bfloat16")), None)
+        source = next(
+            (one for one in chain if one.op in ("sub", "rsub", "add", "mean", "var") and one.dtype in ("float16", "bfloat16")), None
+        )
         if low <= 0 and source is not None and source.op in ("sub", "rsub"):
             return source.place
         return None
@@ -284,13 +298,22 @@ class Births:
             if not birth.sunk and (birth.absorbed or birth.backward):
                 continue
             self.log.add(
-                birth.rule, birth.cause, birth.place, op=birth.op, module=birth.module, dtype=birth.dtype, step=birth.step,
-                order=birth.record.number, also=(*birth.also, birth.sunk_at), reaches=birth.sunk or "end", **birth.numbers,
-            )  # fmt: skip
+                birth.rule,
+                birth.cause,
+                birth.place,
+                op=birth.op,
+                module=birth.module,
+                dtype=birth.dtype,
+                step=birth.step,
+                order=birth.record.number,
+                also=(*birth.also, birth.sunk_at),
+                reaches=birth.sunk or "end",
+                numbers=birth.numbers,
+            )
 
 
 _KEEPING = frozenset(("_to_copy", "clamp", "clamp_min", "copy", "add"))
-_WRITTEN = frozenset("full full_like new_full scalar_tensor lift_fresh fill masked_fill where".split())  # noqa: SIM905
+_WRITTEN = frozenset("full full_like new_full scalar_tensor lift_fresh fill masked_fill where".split())
 _LAST = float(torch.finfo(torch.bfloat16).max)
 _MASKS = frozenset((1e4, 1e9, 65504.0, 32752.0, float(torch.finfo(torch.float32).max), float(torch.finfo(torch.bfloat16).max)))
 

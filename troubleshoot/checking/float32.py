@@ -1,10 +1,11 @@
 """The same program in float32: half-precision dtypes, casts and autocast are taken away, from the same random numbers.
 
-torch's own tables know its dtypes; the program's names for them are made to mean float32: ``torch.float16`` and its other spellings in the
-module ``torch``, what methods such as ``half()`` do, and what functions are told by ``dtype=``. Random numbers are drawn in the dtype of the
-first run, and widened: a normal distribution in bfloat16 takes other numbers from the generator than one in float32.
+torch's own tables know its dtypes; the program's names for them are made to mean float32: ``torch.float16`` and its other spellings in
+the module ``torch``, what methods such as ``half()`` do, and what functions are told by ``dtype=``. Random numbers are drawn in the dtype
+of the first run, and widened: a normal distribution in bfloat16 takes other numbers from the generator than one in float32.
 """
 
+# ruff: noqa: SIM905  (lists of words read better as text)
 from __future__ import annotations
 
 from typing import Any
@@ -21,7 +22,7 @@ _HALVES = tuple(_NAMED.values())
 _FLOAT = torch.float32
 _RANDOM = frozenset(
     "randn rand randn_like rand_like normal_ uniform_ exponential_ bernoulli bernoulli_ native_dropout normal log_normal_ cauchy_ "
-    "geometric_ random_".split()  # noqa: SIM905
+    "geometric_ random_".split()
 )
 
 
@@ -36,15 +37,15 @@ def dtype_drawn(out: Any) -> str:
     return str(first.dtype).removeprefix("torch.")
 
 
-class Draws(TorchDispatchMode):
+class Draws(TorchDispatchMode):  # type: ignore[no-untyped-call, unused-ignore]
     """Draws random numbers in the dtypes of another run, and widens them."""
 
     def __init__(self, wanted: list[str]) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call, unused-ignore]
         self.wanted = wanted
         self.at = 0
 
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:  # noqa: D105
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         if not drawn(func):
             return func(*args, **kwargs)
@@ -71,10 +72,10 @@ class Draws(TorchDispatchMode):
 class InFloat32(TorchFunctionMode):
     """Rewrites half-precision dtypes in what functions of torch are told."""
 
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:  # noqa: D105
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name = getattr(func, "__name__", "")
         if name in ("half", "bfloat16") and args:
-            return args[0].to(_FLOAT) if args[0].is_floating_point() else args[0].to(_FLOAT)
+            return args[0].to(_FLOAT)
         args = tuple(_wide(one) for one in args)
         kwargs = {key: _wide(one) for key, one in (kwargs or {}).items()}
         return func(*args, **kwargs)
@@ -91,7 +92,7 @@ def _wide(value: Any) -> Any:
 def begin(draws: list[str]) -> None:
     """Make this process one in which everything is float32."""
     mode = Draws(list(draws))
-    mode.__enter__()
+    mode.__enter__()  # type: ignore[no-untyped-call, unused-ignore]
     InFloat32().__enter__()  # type: ignore[no-untyped-call]
     names: dict[str, Any] = {"float16": _FLOAT, "half": _FLOAT, "bfloat16": _FLOAT}
     default = torch.set_default_dtype

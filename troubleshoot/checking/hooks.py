@@ -203,9 +203,15 @@ class Hooks:
                     record = self.recorder.record_of(one)
                     if record.birth is None:
                         self.recorder.log.add(
-                            "nan-weights", "checkpoint/nan-weights", users_line(), op="load_state_dict", module=name, order=record.number,
-                            dtype=str(one.dtype)[6:], value=kind,
-                        )  # fmt: skip
+                            "nan-weights",
+                            "checkpoint/nan-weights",
+                            users_line(),
+                            op="load_state_dict",
+                            module=name,
+                            order=record.number,
+                            dtype=str(one.dtype)[6:],
+                            value=kind,
+                        )
                         return
 
     def _constant(self, original: Any, data: Any, *args: Any, **kwargs: Any) -> Any:
@@ -226,9 +232,21 @@ class Hooks:
         if record.bad and not bad_of(wanted):
             record.birth = self.births.births.setdefault(
                 (place, "constant-overflow", "inf"),
-                Birth("inf", record, "tensor", "", record.dtype, "numerics/constant-overflow", "constant-overflow", place,
-                      self.recorder.log.step, {"constant": float(wanted.abs().max())}, False, False),
-            )  # fmt: skip
+                Birth(
+                    "inf",
+                    record,
+                    "tensor",
+                    "",
+                    record.dtype,
+                    "numerics/constant-overflow",
+                    "constant-overflow",
+                    place,
+                    self.recorder.log.step,
+                    {"constant": float(wanted.abs().max())},
+                    False,
+                    False,
+                ),
+            )
         elif record.bad:
             record.deliberate = True
         gone = (result == 0) & (wanted != 0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import linecache
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from troubleshoot.checking.model import Finding, Place
@@ -34,20 +34,22 @@ class Log:
         step: int | None = None,
         order: int = 0,
         also: tuple[Place, ...] = (),
-        **numbers: Any,
+        numbers: Mapping[str, Any] | None = None,
+        **more: Any,
     ) -> None:
-        """Add a finding, or count it where it is known."""
+        """Add a finding, or count it where it is known. What is not named otherwise is one of its numbers."""
+        numbers = {**(numbers or {}), **more}
         key = (rule, cause, place)
         known = self.findings.get(key)
         if known is not None:
             known.times += 1
             known.sure = known.sure or sure
             if score > known.score:
-                known.score, known.numbers = score, numbers
+                known.score, known.numbers = score, dict(numbers)
             return
         if len(self.findings) >= _MOST:
             return
-        found = Finding(rule, cause, place, op, module, dtype, numbers, self.step if step is None else step, 1, sure, score, order)
+        found = Finding(rule, cause, place, op, module, dtype, dict(numbers), self.step if step is None else step, 1, sure, score, order)
         found.code = linecache.getline(place.file, place.line).strip()
         found.also = [one for one in dict.fromkeys(also) if one != place and one.line]
         self.findings[key] = found

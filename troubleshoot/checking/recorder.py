@@ -4,6 +4,7 @@ What is seen is below autograd: the operations of the backward pass, of optimize
 never break the program: the first error of ours ends the check, and is told.
 """
 
+# ruff: noqa: SIM905  (lists of words read better as text)
 from __future__ import annotations
 
 import sys
@@ -22,18 +23,21 @@ from troubleshoot.checking.records import Record, Records, key_of
 
 #: Operations that move, select or compare values: what comes out is what went in.
 SELECTING = frozenset(
-    "where masked_fill masked_select masked_scatter index index_select gather embedding slice select clone copy relu threshold hardtanh "
-    "maximum minimum max min amax amin topk sort argmax argmin cat stack constant_pad_nd repeat roll flip zeros_like ones_like new_zeros "
-    "new_ones new_full full full_like zeros ones zero fill eye tril triu one_hot scatter index_put index_copy nan_to_num clamp clamp_min "
-    "clamp_max sign floor ceil round trunc abs neg native_dropout bernoulli max_pool2d_with_indices slice_backward select_backward "
-    "embedding_dense_backward threshold_backward unbind split im2col col2im upsample_nearest2d slice_scatter select_scatter "
-    "_local_scalar_dense randn rand randint randperm normal uniform exponential empty empty_like new_empty empty_strided "
-    "rand_like randn_like lift_fresh scalar_tensor isnan isinf isfinite unfold_backward index_add multinomial".split()  # noqa: SIM905
+    "where masked_fill masked_select masked_scatter index index_select gather embedding slice select clone copy relu threshold "
+    "hardtanh maximum minimum max min amax amin topk sort argmax argmin cat stack constant_pad_nd repeat roll flip zeros_like "
+    "ones_like new_zeros new_ones new_full full full_like zeros ones zero fill eye tril triu one_hot scatter index_put index_copy "
+    "nan_to_num clamp clamp_min clamp_max sign floor ceil round trunc abs neg native_dropout bernoulli max_pool2d_with_indices "
+    "slice_backward select_backward embedding_dense_backward threshold_backward unbind split im2col col2im upsample_nearest2d "
+    "slice_scatter select_scatter _local_scalar_dense randn rand randint randperm normal uniform exponential empty empty_like "
+    "new_empty empty_strided rand_like randn_like lift_fresh scalar_tensor isnan isinf isfinite unfold_backward index_add "
+    "multinomial".split()
 )
-_RANDOM = frozenset("randn rand randint randperm normal uniform exponential bernoulli rand_like randn_like native_dropout multinomial".split())  # noqa: SIM905
+_RANDOM = frozenset(
+    "randn rand randint randperm normal uniform exponential bernoulli rand_like randn_like native_dropout multinomial".split()
+)
 _EMPTY = frozenset(("empty", "empty_like", "new_empty", "empty_strided", "new_empty_strided"))
 _TESTS = frozenset(("isnan", "isinf", "isfinite"))
-_FRESH = frozenset("full full_like new_full scalar_tensor lift_fresh lift fill arange linspace zeros ones".split())  # noqa: SIM905
+_FRESH = frozenset("full full_like new_full scalar_tensor lift_fresh lift fill arange linspace zeros ones".split())
 
 
 class Info:
@@ -42,7 +46,7 @@ class Info:
     __slots__ = ("arithmetic", "draws", "empty", "foreach", "fresh", "mutates", "name", "random", "skip", "test")
 
     def __init__(self, func: Any) -> None:
-        namespace, _, name = func.__name__.partition("::") if "::" in func.__name__ else ("", "", func.__name__.partition(".")[0])
+        name = func.__name__.partition(".")[0]
         space = func.namespace
         schema = func._schema
         self.mutates = bool(schema.is_mutable)
@@ -65,7 +69,23 @@ class Info:
 class Event:
     """One operation, seen from the rules."""
 
-    __slots__ = ("args", "backward", "func", "info", "inputs", "kwargs", "node", "out", "outs", "place", "records", "recorder", "saved", "_exact", "_wide")  # fmt: skip
+    __slots__ = (
+        "_exact",
+        "_wide",
+        "args",
+        "backward",
+        "func",
+        "info",
+        "inputs",
+        "kwargs",
+        "node",
+        "out",
+        "outs",
+        "place",
+        "recorder",
+        "records",
+        "saved",
+    )
 
     def __init__(self, recorder: Recorder, func: Any, info: Info, args: Any, kwargs: Any, inputs: list[Any], records: list[Record]) -> None:
         self.recorder, self.func, self.info, self.args, self.kwargs = recorder, func, info, args, kwargs
@@ -94,15 +114,14 @@ class Event:
 
     def scalars(self) -> list[float]:
         """Return the numbers among the arguments."""
-        found = [float(one) for one in (*self.args, *self.kwargs.values()) if type(one) in (float, int)]
-        return [one for one in found]
+        return [float(one) for one in (*self.args, *self.kwargs.values()) if type(one) in (float, int)]
 
 
-class Recorder(TorchDispatchMode):
+class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call, unused-ignore]
     """Sees every operation; ``rules`` are called with each event."""
 
     def __init__(self, log: Log, rules: list[Callable[[Event], None]], *, every: int = 1, first: int = 0) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call, unused-ignore]
         self.log = log
         self.rules = rules
         self.every = max(1, every)
@@ -129,7 +148,7 @@ class Recorder(TorchDispatchMode):
         self._infos: dict[Any, Info] = {}
         self._unknown: set[Any] = set()
 
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:  # noqa: D105
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         if self.paused or self.ended:
             out = func(*args, **kwargs)
@@ -221,7 +240,8 @@ class Recorder(TorchDispatchMode):
             record.mask = one.dtype == torch.bool or (
                 bool(parents)
                 and all(parent.mask for parent in parents)
-                and info.name in ("_to_copy", "copy", "sum", "rsub", "mul", "clone", "logical_not", "bitwise_not", "expand", "clamp", "clamp_min", "add")
+                and info.name
+                in ("_to_copy", "copy", "sum", "rsub", "mul", "clone", "logical_not", "bitwise_not", "expand", "clamp", "clamp_min", "add")
             )
             if one.numel() <= 1:
                 record.scaled = next((parent.scaled for parent in parents if parent.scaled is not None), None)

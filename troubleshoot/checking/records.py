@@ -12,6 +12,8 @@ from troubleshoot.checking.model import Place
 
 #: Records whose parents are kept; older ones are cut off, so that a long program does not keep its whole history.
 _KEPT = 40_000
+#: Ancestors of a record that are looked at.
+_MOST = 400
 _STRIDED = torch.strided
 
 
@@ -19,7 +21,21 @@ class Record:
     """An operation's result: what made it, where, from what, and what is known of its values."""
 
     __slots__ = (
-        "backward", "birth", "bad", "deliberate", "dtype", "lost", "mask", "coarse", "number", "op", "parents", "place", "rounded", "scaled", "unread",
+        "backward",
+        "bad",
+        "birth",
+        "coarse",
+        "deliberate",
+        "dtype",
+        "lost",
+        "mask",
+        "number",
+        "op",
+        "parents",
+        "place",
+        "rounded",
+        "scaled",
+        "unread",
     )  # fmt: skip
 
     def __init__(self, number: int, op: str, place: Place, dtype: str, parents: tuple[Record, ...], backward: bool) -> None:
@@ -118,8 +134,14 @@ def ancestors(record: Record, depth: int, through: frozenset[str] | None = None)
     seen = {id(record)}
     level = [record]
     for distance in range(1, depth + 1):
-        level = [one for record in level if through is None or record.op in through for one in record.parents if id(one) not in seen and not seen.add(id(one))]  # type: ignore[func-returns-value]
+        following = []
+        for record in level:
+            for one in record.parents if through is None or record.op in through else ():
+                if id(one) not in seen:
+                    seen.add(id(one))
+                    following.append(one)
+        level = following
         found += [(one, distance) for one in level]
-        if len(found) > 400:
+        if not level or len(found) > _MOST:
             break
     return found

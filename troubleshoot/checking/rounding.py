@@ -1,5 +1,6 @@
 """What low precision loses without a sign: values squashed to zero, sums that absorb, integers that become the same, phases."""
 
+# ruff: noqa: SIM905  (lists of words read better as text)
 from __future__ import annotations
 
 from dataclasses import dataclass, field
@@ -9,15 +10,15 @@ import torch
 
 from troubleshoot.checking.exact import HALF, finite, flat, ulp, zeroed
 from troubleshoot.checking.model import Place
-from troubleshoot.checking.records import Lost, ancestors
 from troubleshoot.checking.recorder import Event, Recorder, usable
+from troubleshoot.checking.records import Lost, ancestors
 
 #: Integers up to here are exact.
 _EXACT = {"float16": 2048, "bfloat16": 256, "float8_e4m3fn": 16, "float8_e5m2": 8}
-_ADDING = frozenset("add sub rsub lerp addcmul addcdiv".split())  # noqa: SIM905
+_ADDING = frozenset("add sub rsub lerp addcmul addcdiv".split())
 #: Through these a state stays the same state; a matrix product or a norm makes something else.
-_CARRYING = frozenset("add sub rsub mul div lerp addcmul addcdiv copy clone _to_copy neg stack cat".split())  # noqa: SIM905
-_COUNTING = frozenset("arange linspace _to_copy copy cumsum add mul sub lift_fresh full clone".split())  # noqa: SIM905
+_CARRYING = frozenset("add sub rsub mul div lerp addcmul addcdiv copy clone _to_copy neg stack cat".split())
+_COUNTING = frozenset("arange linspace _to_copy copy cumsum add mul sub lift_fresh full clone".split())
 _PHASES = frozenset(("sin", "cos", "tan", "polar"))
 #: An update of which less than this comes through is lost.
 LOST = 0.3
@@ -50,9 +51,17 @@ def squashed(event: Event) -> None:
         if mass >= 0.5 and not event.backward and info.name not in ("_softmax", "_log_softmax", "sigmoid", "exp", "erf", "erfc"):
             sub = largest < 1e-3 and out.dtype == torch.float16
             event.recorder.log.add(
-                "squashed", "numerics/underflow-epsilon", event.place, op=info.name, dtype=record.dtype, sure=False,
-                score=mass * (1.0 if sub else 0.2), order=record.number, share=share, largest=largest,
-            )  # fmt: skip
+                "squashed",
+                "numerics/underflow-epsilon",
+                event.place,
+                op=info.name,
+                dtype=record.dtype,
+                sure=False,
+                score=mass * (1.0 if sub else 0.2),
+                order=record.number,
+                share=share,
+                largest=largest,
+            )
 
 
 @dataclass
@@ -133,11 +142,15 @@ class Absorbing:
         numbers = {}
         score = 0.0
         if spread and wanted.numel() >= 8 and noise / spread > 0.1:
-            score, numbers = noise / spread, {"noise": noise / spread, "distinct": int(found.unique().numel()), "of": int(wanted.unique().numel())}
+            score, numbers = (
+                noise / spread,
+                {"noise": noise / spread, "distinct": int(found.unique().numel()), "of": int(wanted.unique().numel())},
+            )
         computed = [
-            one for one, record in zip(event.inputs, event.records, strict=True)
+            one
+            for one, record in zip(event.inputs, event.records, strict=True)
             if one.dtype in HALF and usable(one) and record.op not in ("given", "full", "arange", "lift_fresh", "randn", "rand")
-        ]  # fmt: skip
+        ]
         if len(computed) == 2:
             size = max(float(torch.linalg.vector_norm(flat(one).to(torch.float64))) for one in computed)
             left = float(torch.linalg.vector_norm(wanted))
@@ -154,9 +167,16 @@ class Absorbing:
                 score, numbers = 1.0 - left, {"came": left, "calls": 1}
         if score > 0.1:
             event.recorder.log.add(
-                "cancelled" if "difference" in numbers else "absorbed" if "came" in numbers else "flattened", "numerics/bf16-rounding", event.place, op=event.info.name,
-                dtype=event.outs[number][1].dtype, sure=False, score=score, order=event.outs[number][1].number, **numbers,
-            )  # fmt: skip
+                "cancelled" if "difference" in numbers else "absorbed" if "came" in numbers else "flattened",
+                "numerics/bf16-rounding",
+                event.place,
+                op=event.info.name,
+                dtype=event.outs[number][1].dtype,
+                sure=False,
+                score=score,
+                order=event.outs[number][1].number,
+                numbers=numbers,
+            )
 
     def finish(self) -> None:
         """Turn what did not move into findings."""
@@ -173,9 +193,19 @@ class Absorbing:
             sure = came < LOST or (came_late < 0.1 and late > 0.2 * total) or stuck > STUCK
             if sure or stuck > SOME:
                 self.recorder.log.add(
-                    "absorbed", "numerics/bf16-rounding", place, op=op, dtype=one.dtype, step=one.step, order=one.order, sure=sure,
-                    score=stuck, came=max(0.0, min(came, came_late)), stuck=stuck, calls=calls,
-                )  # fmt: skip
+                    "absorbed",
+                    "numerics/bf16-rounding",
+                    place,
+                    op=op,
+                    dtype=one.dtype,
+                    step=one.step,
+                    order=one.order,
+                    sure=sure,
+                    score=stuck,
+                    came=max(0.0, min(came, came_late)),
+                    stuck=stuck,
+                    calls=calls,
+                )
 
 
 class Integers:
@@ -225,9 +255,18 @@ class Integers:
         even = float((gaps == gaps.min()).to(torch.float32).mean())
         sequence = even > 0.5 and count - kept >= max(1, 0.02 * count)
         event.recorder.log.add(
-            "integers", "numerics/bf16-rounding", event.place, op=event.info.name, dtype=record.dtype, sure=sequence,
-            score=max((count - kept) / count, 0.5 * float((wanted != values).to(torch.float32).mean())), order=record.number, distinct=kept, of=count, largest=float(wanted.abs().max()),
-        )  # fmt: skip
+            "integers",
+            "numerics/bf16-rounding",
+            event.place,
+            op=event.info.name,
+            dtype=record.dtype,
+            sure=sequence,
+            score=max((count - kept) / count, 0.5 * float((wanted != values).to(torch.float32).mean())),
+            order=record.number,
+            distinct=kept,
+            of=count,
+            largest=float(wanted.abs().max()),
+        )
 
     def finish(self) -> None:
         """Numbers that came one by one."""
@@ -235,9 +274,17 @@ class Integers:
             lost = len(wanted) - len(values)
             if lost >= 1 or len(wanted) >= 1:
                 self.recorder.log.add(
-                    "integers", "numerics/bf16-rounding", place, dtype=dtype, sure=len(wanted) >= 4 and lost >= 0.25 * len(wanted),
-                    score=max(0.1, lost / len(wanted)), order=order, distinct=len(values), of=len(wanted), largest=max(wanted),
-                )  # fmt: skip
+                    "integers",
+                    "numerics/bf16-rounding",
+                    place,
+                    dtype=dtype,
+                    sure=len(wanted) >= 4 and lost >= 0.25 * len(wanted),
+                    score=max(0.1, lost / len(wanted)),
+                    order=order,
+                    distinct=len(values),
+                    of=len(wanted),
+                    largest=max(wanted),
+                )
 
 
 def phases(event: Event) -> None:
@@ -263,9 +310,17 @@ def phases(event: Event) -> None:
         rounded = next((one for one in chain if one.dtype == dtype and one.place.line), None)
     place = rounded.place if rounded is not None else record.place if record.place.line else event.place
     event.recorder.log.add(
-        "phase", "numerics/bf16-rounding", place, op=event.info.name, dtype=dtype, order=record.number, also=(record.place, event.place),
-        largest=largest, apart=ulp(largest, dtype), share=share,
-    )  # fmt: skip
+        "phase",
+        "numerics/bf16-rounding",
+        place,
+        op=event.info.name,
+        dtype=dtype,
+        order=record.number,
+        also=(record.place, event.place),
+        largest=largest,
+        apart=ulp(largest, dtype),
+        share=share,
+    )
 
 
 def conversions(event: Event) -> None:
@@ -281,9 +336,16 @@ def conversions(event: Event) -> None:
             beyond = float((sizes > 1.04 * limit).to(torch.float32).mean())
             if beyond > 0.001 and not record.bad:
                 event.recorder.log.add(
-                    "integer-range", "quantized/accuracy", event.place, op=name, dtype=record.dtype, order=record.number, share=beyond,
-                    largest=float(sizes.max()), limit=limit,
-                )  # fmt: skip
+                    "integer-range",
+                    "quantized/accuracy",
+                    event.place,
+                    op=name,
+                    dtype=record.dtype,
+                    order=record.number,
+                    share=beyond,
+                    largest=float(sizes.max()),
+                    limit=limit,
+                )
             continue
         if out.is_floating_point() or out.is_complex() or out.dtype == torch.bool or not usable(source) or source.is_complex():
             continue
@@ -299,9 +361,15 @@ def conversions(event: Event) -> None:
         rough = next((one for one in chain if one.coarse > 0.3), None)
         if rough is not None and out.dtype in (torch.int8, torch.uint8):
             event.recorder.log.add(
-                "coarse", "quantized/accuracy", rough.place, op=rough.op, dtype=record.dtype, order=rough.number, also=(event.place,),
+                "coarse",
+                "quantized/accuracy",
+                rough.place,
+                op=rough.op,
+                dtype=record.dtype,
+                order=rough.number,
+                also=(event.place,),
                 error=rough.coarse,
-            )  # fmt: skip
+            )
             return
         values = flat(source.detach()).to(torch.float64)
         limits = torch.iinfo(out.dtype)
@@ -309,16 +377,23 @@ def conversions(event: Event) -> None:
         numbers = {"share": beyond, "largest": float(values.abs().max()), "limit": limits.max}
         if beyond > 0.001:
             event.recorder.log.add(
-                "integer-range", "quantized/accuracy", event.place, op=name, dtype=record.dtype, order=record.number, **numbers
+                "integer-range", "quantized/accuracy", event.place, op=name, dtype=record.dtype, order=record.number, numbers=numbers
             )
         elif name == "copy" and event.place.line and float(values.abs().max()) > 0:
             cut = values - values.trunc()
             mass = float(torch.linalg.vector_norm(cut) / torch.linalg.vector_norm(values))
             if mass > 0.1:
                 event.recorder.log.add(
-                    "cut-off", "dtype-mismatch/buffer-write", event.place, op=name, dtype=record.dtype, order=record.number,
-                    sure=mass > 0.5, score=mass, share=mass,
-                )  # fmt: skip
+                    "cut-off",
+                    "dtype-mismatch/buffer-write",
+                    event.place,
+                    op=name,
+                    dtype=record.dtype,
+                    order=record.number,
+                    sure=mass > 0.5,
+                    score=mass,
+                    share=mass,
+                )
 
 
 def coarse(event: Event) -> None:
@@ -340,7 +415,12 @@ def coarse(event: Event) -> None:
 
 def quantised(event: Event) -> None:
     """A quantisation that is far from what it quantises."""
-    if not event.info.name.startswith(("quantize_per", "fake_quantize")) or event.backward or not event.inputs or not usable(event.inputs[0]):
+    if (
+        not event.info.name.startswith(("quantize_per", "fake_quantize"))
+        or event.backward
+        or not event.inputs
+        or not usable(event.inputs[0])
+    ):
         return
     out = tensors_of(event.out)
     source = event.inputs[0].detach().to(torch.float64)
@@ -368,7 +448,7 @@ def masks(event: Event) -> None:
     if mask is None and event.info.name == "_scaled_dot_product_attention_math" and len(event.args) > 3:
         mask = event.args[3]
     if isinstance(mask, torch.Tensor) and mask.is_floating_point() and mask.numel() > 1:
-        values = mask.detach().to(torch.float32).unique()
+        values = mask.detach().to(torch.float32).unique()  # type: ignore[no-untyped-call, unused-ignore]
         if values.numel() == 2 and values.tolist() == [0.0, 1.0]:
             event.recorder.log.add(
                 "float-mask", "dtype-mismatch/attention-mask", event.place, op="scaled_dot_product_attention", dtype=str(mask.dtype)[6:]
@@ -384,6 +464,11 @@ def unwritten(event: Event) -> None:
         if record.unread and isinstance(tensor, torch.nn.Parameter) and not (event.info.mutates and number == 0):
             record.unread = False
             event.recorder.log.add(
-                "uninitialized", "checkpoint/uninitialized", record.place if record.place.line else event.place, op=name, dtype=record.dtype,
-                also=(event.place,), order=record.number,
-            )  # fmt: skip
+                "uninitialized",
+                "checkpoint/uninitialized",
+                record.place if record.place.line else event.place,
+                op=name,
+                dtype=record.dtype,
+                also=(event.place,),
+                order=record.number,
+            )

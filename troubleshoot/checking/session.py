@@ -35,9 +35,18 @@ class Check:
         self._sums = rounding.Absorbing(self._recorder)
         self._integers = rounding.Integers(self._recorder)
         self._recorder.rules += [
-            rounding.squashed, self._births, self._sums, self._integers, rounding.phases, rounding.coarse, rounding.conversions, rounding.quantised,
-            rounding.masks, rounding.unwritten, self._steps,
-        ]  # fmt: skip
+            rounding.squashed,
+            self._births,
+            self._sums,
+            self._integers,
+            rounding.phases,
+            rounding.coarse,
+            rounding.conversions,
+            rounding.quantised,
+            rounding.masks,
+            rounding.unwritten,
+            self._steps,
+        ]
         self._hooks = Hooks(self._recorder, self._births, self._steps)
         self._finished = False
         self._stance = ExitStack()
@@ -62,11 +71,11 @@ class Check:
         self._hooks.install()
         _run_uncompiled(self._stance)
         self._uncompiled = run_uncompiled()
-        self._recorder.__enter__()
+        self._recorder.__enter__()  # type: ignore[no-untyped-call, unused-ignore]
         return self
 
     def __exit__(self, *details: Any) -> None:
-        self._recorder.__exit__(*details)
+        self._recorder.__exit__(*details)  # type: ignore[no-untyped-call, unused-ignore]
         self._hooks.remove()
         self._stance.close()
         self.finish()
@@ -90,9 +99,14 @@ class Check:
         """Return what was seen beside findings, for the process that compares."""
         recorder = self._recorder
         return {
-            "schema": 1, "steps": self.steps, "operations": recorder.ops, "error": self.error, "draws": recorder.draws,
-            "met": sorted(recorder.met), "uncompiled": bool(self._uncompiled),
-        }  # fmt: skip
+            "schema": 1,
+            "steps": self.steps,
+            "operations": recorder.ops,
+            "error": self.error,
+            "draws": recorder.draws,
+            "met": sorted(recorder.met),
+            "uncompiled": bool(self._uncompiled),
+        }
 
     @property
     def error(self) -> str | None:
@@ -122,7 +136,13 @@ class Check:
         """Return everything as plain values."""
         from troubleshoot.checking.telling import told
 
-        return {"schema": 1, "findings": [told(one) for one in self.findings], "steps": self.steps, "operations": self._recorder.ops, "error": self.error}
+        return {
+            "schema": 1,
+            "findings": [told(one) for one in self.findings],
+            "steps": self.steps,
+            "operations": self._recorder.ops,
+            "error": self.error,
+        }
 
     def report(self, format: str = "text", *, language: str = "en") -> str:
         """Return the report as ``text``, ``json`` or ``html``."""

@@ -12,8 +12,8 @@ import torch
 from troubleshoot.checking.exact import HALF
 from troubleshoot.checking.frames import users_line
 from troubleshoot.checking.model import Place
-from troubleshoot.checking.records import ancestors, key_of
 from troubleshoot.checking.recorder import Event, Recorder
+from troubleshoot.checking.records import ancestors, key_of
 from troubleshoot.checking.rounding import LOST, SOME, STUCK
 
 #: Steps in a row that a GradScaler may leave out while it looks for its scale.
@@ -136,9 +136,13 @@ class Steps:
 
     def _exhausted(self, key: int, scale: float) -> None:
         self.log.add(
-            "scale-exhausted", "numerics/loss-scale-exhausted", self.skip_place[key], order=self.recorder.records.number + 1_000_000,
-            skipped=self.skipped[key], scale=scale,
-        )  # fmt: skip
+            "scale-exhausted",
+            "numerics/loss-scale-exhausted",
+            self.skip_place[key],
+            order=self.recorder.records.number + 1_000_000,
+            skipped=self.skipped[key],
+            scale=scale,
+        )
 
     @property
     def exhausted(self) -> bool:
@@ -164,7 +168,7 @@ class Steps:
             if known.scaler is not None and not known.unscaled:
                 scale = max(known.scales, default=1.0)
                 if scale > 1.0 and limit < scale * 1e-3 and (norm is None or norm > limit):
-                    self._order("clipped-scaled", place, scale=scale, limit=limit, **({} if norm is None else {"norm": norm}))
+                    self._order("clipped-scaled", place, scale=scale, limit=limit, norm=norm)
                     return
             if known.stepped and known.scaler is not None:
                 self._order("clipped-after-step", place, limit=limit)
@@ -215,7 +219,9 @@ class Steps:
             known is not None and known.stepped and known.scaler is not None for known in map(self._known, _of(optimizer))
         ):
             self._order("stepped-twice", place)
-        scaled = next((one for one in map(self._known, _of(optimizer)) if one is not None and one.scaler is not None and not one.unscaled), None)
+        scaled = next(
+            (one for one in map(self._known, _of(optimizer)) if one is not None and one.scaler is not None and not one.unscaled), None
+        )
         if scaled is not None and max(scaled.scales, default=1.0) > 1.0:
             self._order("stepped-scaled", place, scale=max(scaled.scales))
         self._gone(optimizer, place)
@@ -243,16 +249,27 @@ class Steps:
                 if record is None or int(torch.count_nonzero(one.grad)):
                     continue
                 source = next(
-                    (found for found, _ in [(record, 0), *ancestors(record, 40)] if found.lost is not None and found.lost.mass > 0.9 and found.backward),
+                    (
+                        found
+                        for found, _ in [(record, 0), *ancestors(record, 40)]
+                        if found.lost is not None and found.lost.mass > 0.9 and found.backward
+                    ),
                     None,
                 )
                 if source is not None and source.lost is not None:
                     known = self.gradients.get(id(one))
                     where = known.backward_at if known is not None and known.backward_at.line else self.recorder.backward_place
                     self.log.add(
-                        "gradient-gone", "numerics/underflow-epsilon", where, op=source.op, dtype=source.dtype, order=source.number,
-                        also=(source.place, place), largest=source.lost.largest, gradients=len(whole),
-                    )  # fmt: skip
+                        "gradient-gone",
+                        "numerics/underflow-epsilon",
+                        where,
+                        op=source.op,
+                        dtype=source.dtype,
+                        order=source.number,
+                        also=(source.place, place),
+                        largest=source.lost.largest,
+                        gradients=len(whole),
+                    )
                     return
         finally:
             self.recorder.paused -= 1
@@ -294,10 +311,18 @@ class Steps:
             stuck = sum(one[2] for one in steps) / len(steps)
             if came < 2 * LOST or stuck > SOME:
                 self.log.add(
-                    "weights-stuck", "numerics/bf16-rounding", place, op="step", order=self.recorder.records.number, step=0,
-                    sure=came < LOST or stuck > STUCK, score=max(stuck, 1.0 - came),
-                    came=max(0.0, came), stuck=stuck, steps=len(steps),
-                )  # fmt: skip
+                    "weights-stuck",
+                    "numerics/bf16-rounding",
+                    place,
+                    op="step",
+                    order=self.recorder.records.number,
+                    step=0,
+                    sure=came < LOST or stuck > STUCK,
+                    score=max(stuck, 1.0 - came),
+                    came=max(0.0, came),
+                    stuck=stuck,
+                    steps=len(steps),
+                )
         for key, count in self.skipped.items():
             if count >= 5 and not self.taken[key]:
                 self._exhausted(key, 0.0)
@@ -325,7 +350,10 @@ def _intended(optimizer: Any) -> tuple[list[Any], list[Any]]:
     twin = object.__new__(type(optimizer))
     twin.__dict__.update(optimizer.__dict__)
     twin.param_groups = [
-        {**{k: v.clone() if isinstance(v, torch.Tensor) else v for k, v in group.items()}, "params": [copies[one] for one in group["params"] if one in copies]}
+        {
+            **{k: v.clone() if isinstance(v, torch.Tensor) else v for k, v in group.items()},
+            "params": [copies[one] for one in group["params"] if one in copies],
+        }
         for group in optimizer.param_groups
     ]
     twin.state = defaultdict(dict)

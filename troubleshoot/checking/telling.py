@@ -58,7 +58,8 @@ def render(result: Mapping[str, Any], format: str, language: str) -> str:
         return (
             '<!doctype html><html lang="' + language + '"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
             """<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">"""
-            "<title>troubleshoot check</title><style>:root{color-scheme:light dark}body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;"
+            "<title>troubleshoot check</title><style>"
+            ":root{color-scheme:light dark}body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;"
             "max-width:1100px;padding:0 1rem}pre{overflow:auto;white-space:pre-wrap}</style></head><body><h1>troubleshoot check</h1><pre>"
             + escape(body)
             + "</pre></body></html>\n"

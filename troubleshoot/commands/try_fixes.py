@@ -74,7 +74,8 @@ def _agreed(program: Program, count: int, timeout: float, first: bool, yes: bool
     """Say that the program runs again, and ask where somebody sits at the terminal."""
     times = "once more" if count == 1 else f"{count} more times" if not first else f"up to {count} more times"
     process.say(
-        f"\ntroubleshoot: {program.target} now runs {times}, with all it does: files, network, training. "
+        f"\ntroubleshoot: {program.target} now runs {times}, and once in float32 to compare its numbers, "
+        "with all it does: files, network, training. "
         f"Each run is a fresh process of at most {timeout:g} s with an empty standard input.\n"
     )
     if yes or not (sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()):

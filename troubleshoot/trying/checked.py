@@ -60,8 +60,13 @@ def prepare_check(told: Mapping[str, Any]) -> Callable[[], None]:
             check = Check(every=told["every"], steps=told["steps"])
             begun.append(check)
             if told["until_first"]:
-                check.until_first(lambda: (conclude(), sys.stdout.flush(), os._exit(0)))
+                check.until_first(end)
             check.begin()
+
+    def end() -> None:
+        conclude()
+        sys.stdout.flush()
+        os._exit(0)
 
     def conclude() -> None:
         if not begun:

@@ -25,7 +25,8 @@ _MOST_NAMES = 200
 #: Seconds for looking into the exception.
 _PATIENCE = 3.0
 _DEVICES = ("cuda", "cpu", "mps", "xpu", "meta", "npu", "hpu")
-_OURS = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100,PTH120
+_TRYING = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100,PTH120
+_OURS = (_TRYING, os.path.join(os.path.dirname(_TRYING), "checking"))  # noqa: PTH118,PTH120
 
 
 def main(known: frozenset[str]) -> int:
@@ -106,10 +107,14 @@ def _print(kind: type[BaseException], value: BaseException, traceback: Traceback
 
 
 def without_ours(traceback: TracebackType | None) -> TracebackType | None:
-    """Return a traceback without the frames of the patch that is tried."""
+    """Return a traceback without the frames of the patch that is tried, of what checks, and of what that calls in turn."""
     frames = []
+    ours = False
     while traceback is not None:
-        if not traceback.tb_frame.f_code.co_filename.startswith(_OURS):
+        file = traceback.tb_frame.f_code.co_filename
+        # An operation that is looked at is called once more by torch's own wrapper of it.
+        ours = file.startswith(_OURS) or (ours and os.path.basename(file) == "_ops.py")  # noqa: PTH119
+        if not ours:
             frames.append(traceback)
         traceback = traceback.tb_next
     rebuilt: TracebackType | None = None

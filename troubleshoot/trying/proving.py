@@ -9,12 +9,12 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from troubleshoot.checking.judging import Verdict
 from troubleshoot.editing.configs import is_config
 from troubleshoot.editing.failure import Failure
 from troubleshoot.editing.model import Plan, RefusedError
 from troubleshoot.editing.planning import plans_for
 from troubleshoot.errors import InputError
-from troubleshoot.checking.judging import Verdict
 from troubleshoot.trying.checked import References, run_judged
 from troubleshoot.trying.fresh import Program, Ran
 from troubleshoot.verify.signals import Stop

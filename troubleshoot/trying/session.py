@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from troubleshoot.checking.judging import Verdict
 from troubleshoot.editing.failure import Failure
 from troubleshoot.redact import redact_data, redact_text, redacted_start
-from troubleshoot.checking.judging import Verdict
 from troubleshoot.trying.checked import References, run_judged
 from troubleshoot.trying.fresh import TIMEOUT, Program, Ran
 from troubleshoot.trying.trials import NotTried, Trial
