@@ -106,3 +106,16 @@ def test_float32_draws_the_same_random_numbers(tmp_path: Path) -> None:
     told = json.loads(check("--format", "json", str(script)).stdout)
     assert told["compared"]["outcome"] == "same"
     assert told["findings"] == []
+
+
+def test_the_float32_run_leaves_out_the_steps_that_the_scaler_left_out(tmp_path: Path) -> None:
+    """The first steps are skipped while the scale is being found: that is harmless, and no difference between the runs."""
+    script = tmp_path / "train.py"
+    source = (
+        (PROGRAMS / "healthy" / "amp_first_skips.py").read_text().replace("print(loss.item(), scaler.get_scale())", "print(loss.item())")
+    )
+    assert "scaler.get_scale" not in source
+    script.write_text(source)
+    told = json.loads(check("--format", "json", str(script)).stdout)
+    assert told["findings"] == []
+    assert told["compared"]["outcome"] == "same"

@@ -89,8 +89,8 @@ def _wide(value: Any) -> Any:
     return value
 
 
-def begin(draws: list[str]) -> None:
-    """Make this process one in which everything is float32."""
+def begin(draws: list[str], skips: list[int]) -> None:
+    """Make this process one in which everything is float32; ``skips`` are the steps that a GradScaler has left out in the first run."""
     mode = Draws(list(draws))
     mode.__enter__()  # type: ignore[no-untyped-call, unused-ignore]
     InFloat32().__enter__()  # type: ignore[no-untyped-call]
@@ -98,7 +98,7 @@ def begin(draws: list[str]) -> None:
     default = torch.set_default_dtype
     torch.set_default_dtype = lambda d: default(_wide(d))
     _no_autocast()
-    _no_scaler()
+    _no_scaler(frozenset(skips))
     _load_wide()
     run_uncompiled()
     for table in ("_dtype_to_storage_type_map", "_storage_type_to_dtype_map"):
@@ -117,13 +117,21 @@ def _no_autocast() -> None:
     torch.amp.autocast_mode.autocast.__init__ = init  # type: ignore[method-assign]
 
 
-def _no_scaler() -> None:
+def _no_scaler(skips: frozenset[int]) -> None:
     original = torch.amp.grad_scaler.GradScaler.__init__
 
     def init(self: Any, *args: Any, **kwargs: Any) -> None:
         original(self, args[0] if args and isinstance(args[0], str) else kwargs.get("device", "cpu"), enabled=False)
 
+    calls = 0
+
+    def step(self: Any, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        return None if calls - 1 in skips else optimizer.step(*args, **kwargs)
+
     torch.amp.grad_scaler.GradScaler.__init__ = init  # type: ignore[method-assign]
+    torch.amp.grad_scaler.GradScaler.step = step  # type: ignore[method-assign]
 
 
 def _load_wide() -> None:

@@ -43,6 +43,9 @@ class Steps:
         self.log = recorder.log
         self.optimizers: weakref.WeakSet[Any] = weakref.WeakSet()
         self.gradients: dict[int, _Gradient] = {}
+        #: which calls of a GradScaler's step left the optimizer's out
+        self.left_out: list[int] = []
+        self.scaler_steps = 0
         self.made_at: dict[int, Place] = {}
         self.skipped: dict[int, int] = defaultdict(int)
         self.taken: dict[int, int] = defaultdict(int)
@@ -130,6 +133,9 @@ class Steps:
         self.skip_place[key] = users_line()
         self.skipped[key] = 0 if ran else self.skipped[key] + 1
         self.taken[key] += ran
+        if not ran:
+            self.left_out.append(self.scaler_steps)
+        self.scaler_steps += 1
         scale = _scale(scaler)
         if self.skipped[key] == _SKIPS or (not ran and scale < 1.0):
             self._exhausted(key, scale)

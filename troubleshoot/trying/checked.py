@@ -53,7 +53,7 @@ def prepare_check(told: Mapping[str, Any]) -> Callable[[], None]:
             if told["mode"] == "float32":
                 from troubleshoot.checking.float32 import begin as in_float32
 
-                in_float32(json.loads(Path(told["draws"]).read_text(encoding="utf-8")))
+                in_float32(**json.loads(Path(told["draws"]).read_text(encoding="utf-8")))
                 return
             from troubleshoot.checking.session import Check
 
@@ -132,11 +132,12 @@ class References:
     def __init__(self, program: Program, folder: Path, stop: Stop, timeout: float = TIMEOUT, say: Progress | None = None) -> None:
         self.program, self.folder, self.stop, self.timeout = program, folder, stop, timeout
         self.say = say or (lambda _: None)
-        self._made: dict[tuple[str, ...], Ran] = {}
+        self._made: dict[str, Ran] = {}
 
-    def get(self, draws: list[str], sources: Mapping[str, bytes] | None) -> Ran:
+    def get(self, seen: Mapping[str, Any], sources: Mapping[str, bytes] | None) -> Ran:
         """Return the run of the program as it is; where that fails in float32 too, the one with its edited sources."""
-        key = tuple(draws)
+        draws = json.dumps({"draws": seen["draws"], "skips": seen["skips"]})
+        key = draws
         if key not in self._made:
             self.say(f"running {self.program.target} in float32")
             self._made[key] = run_in_float32(self.program, self.folder, self.stop, draws, timeout=self.timeout)
@@ -153,7 +154,7 @@ def _compared(found: Checked, references: References, sources: Mapping[str, byte
         return Compared("unknown", f"the program does not come to its end: {found.ran.error}"), None
     if not found.seen["met"] and references.program is found.program and sources is None:
         return Compared("unknown", "nothing runs in half precision"), None
-    reference = references.get(found.seen["draws"], sources)
+    reference = references.get(found.seen, sources)
     if reference.outcome != "ok":
         return Compared("unknown", f"it does not run in float32: {(reference.error or reference.outcome).splitlines()[0][:200]}"), reference
     return compare(found.ran.output, reference.output, found.dtype), reference
@@ -179,11 +180,11 @@ def run_judged(
 
 
 def run_in_float32(
-    program: Program, folder: Path, stop: Stop, draws: list[str], *, timeout: float = TIMEOUT, sources: Mapping[str, bytes] | None = None
+    program: Program, folder: Path, stop: Stop, draws: str, *, timeout: float = TIMEOUT, sources: Mapping[str, bytes] | None = None
 ) -> Ran:
-    """Run a program with everything in float32 and the same random numbers."""
+    """Run a program with everything in float32, the same random numbers and the same steps left out (``draws``, as JSON)."""
     place = folder / "draws.json"
-    place.write_text(json.dumps(draws), encoding="utf-8")
+    place.write_text(draws, encoding="utf-8")
     return run_program_fresh(program, folder, stop, timeout=timeout, sources=sources, check={"mode": "float32", "draws": str(place)})
 
 
