@@ -23,7 +23,7 @@ def is_users(code: CodeType) -> bool:
     if known is None:
         name = code.co_filename.replace("\\", "/")
         known = _own[code] = not code.co_filename.startswith(_ROOT) and not name.startswith("<") and locate(name)[0] == "user"
-        if name.startswith("<ipython-input") or "/ipykernel_" in name:
+        if name.startswith(("<stdin>", "<doctest", "<ipython-input")) or "/ipykernel_" in name:
             known = _own[code] = True
     return known
 
