@@ -46,3 +46,9 @@ def test_what_rounding_does_in_healthy_programs_too_needs_a_witness() -> None:
     soft = Finding("cancelled", "numerics/bf16-rounding", Place("a.py", 3), sure=False, score=0.5)
     assert settled([soft], None) == settled([soft], False) == []
     assert settled([soft], True) == [soft]
+
+
+def test_a_line_that_only_one_run_prints_does_not_shift_the_others() -> None:
+    """Warnings differ between the runs."""
+    assert compare("a.py:3: UserWarning: low precision\nloss 1.0\nend 2.0\n", "loss 1.0\nend 2.0\n", "float16").outcome == "same"
+    assert compare("UserWarning: x\nloss 1.0\n", "loss 3.0\n", "float16").lines == [{"here": "loss 1.0", "float32": "loss 3.0"}]

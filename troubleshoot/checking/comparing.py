@@ -15,6 +15,8 @@ _DTYPES = re.compile(r"(?:torch\.)?(?:bfloat16|float16|float32|half|bf16|fp16|fp
 #: Seconds, rates and memory are other numbers in every run.
 _TIMES = re.compile(r"\b(?:time|sec|seconds|ms|it/s|elapsed|took|memory|MiB|GiB|MB|GB)\b|\d\s?m?s\b", re.IGNORECASE)
 _MOST = 2000
+#: Where the outputs differ in their lines, so many of them are laid side by side.
+_FEW = 400
 
 
 @dataclass
@@ -41,6 +43,17 @@ def _skeleton(line: str) -> str:
     return " ".join(_NUMBER.sub("#", _DTYPES.sub("", line)).split())
 
 
+def _paired(mine: list[str], wanted: list[str]) -> list[tuple[str, str]]:
+    """Return the lines that say the same but for their numbers; what only one run says (a warning) is passed over."""
+    left, right = [_skeleton(one) for one in mine], [_skeleton(one) for one in wanted]
+    if left == right:
+        return list(zip(mine, wanted, strict=True))
+    from difflib import SequenceMatcher
+
+    found = SequenceMatcher(None, left[:_FEW], right[:_FEW], autojunk=False).get_matching_blocks()
+    return [(mine[block.a + at], wanted[block.b + at]) for block in found for at in range(block.size)]
+
+
 def compare(here: str, float32: str, dtype: str) -> Compared:
     """Hold two outputs side by side. Lines that tell times or memory do not count."""
     tolerance = TOLERANCES.get(dtype, 0.02)
@@ -51,12 +64,7 @@ def compare(here: str, float32: str, dtype: str) -> Compared:
     differing: list[dict[str, str]] = []
     worst = 0.0
     pairs = 0
-    for left, right in zip(mine, wanted, strict=False):
-        if _skeleton(left) != _skeleton(right):
-            if numbers_of(left) and "nan" in left.lower() and "nan" not in right.lower():
-                differing.append({"here": left.strip(), "float32": right.strip()})
-                worst = math.inf
-            continue
+    for left, right in _paired(mine, wanted):
         one, other = numbers_of(left), numbers_of(right)
         pairs += len(one)
         size = max((abs(value) for value in other if math.isfinite(value)), default=0.0)

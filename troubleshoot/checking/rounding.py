@@ -25,6 +25,7 @@ LOST = 0.3
 #: Of the values that an update would change, this part stays as it is: nothing moves, or (with the float32 run as witness) too little.
 STUCK, SOME = 0.8, 0.6
 _FEW = 4
+_TAIL = 10
 
 
 def squashed(event: Event) -> None:
@@ -190,7 +191,12 @@ class Absorbing:
             came = sum(dot for dot, _ in one.meant) / total
             came_late = sum(dot for dot, _ in one.meant[half:]) / late if late else 1.0
             stuck = sum(one.stuck) / calls
-            sure = came < LOST or (came_late < 0.1 and late > 0.2 * total) or stuck > STUCK
+            # It stands still at its end, though what is added is as large as before.
+            tail = max(_TAIL, calls // 5)
+            still = (
+                calls > tail and min(one.stuck[-tail:]) > 0.99 and sum(part[1] for part in one.meant[-tail:]) > 0.1 * total * tail / calls
+            )
+            sure = came < LOST or (came_late < 0.1 and late > 0.2 * total) or stuck > STUCK or still
             if sure or stuck > SOME:
                 self.recorder.log.add(
                     "absorbed",

@@ -121,7 +121,7 @@ def check_program(
     compared: Compared | None = None
     reference: Ran | None = None
     if comparing and not until_first:
-        compared, reference = _compared(found, references or References(program, folder, stop, timeout, say), sources)
+        compared, reference = _compared(found, references or References(program, folder, stop, timeout, say), sources, trial is not None)
     differs = None if compared is None or compared.outcome == "unknown" else compared.outcome == "other"
     return Checked(program, ran, seen, found.candidates, reference, compared, tuple(settled(list(found.candidates), differs)))
 
@@ -147,12 +147,12 @@ class References:
         return made
 
 
-def _compared(found: Checked, references: References, sources: Mapping[str, bytes] | None) -> tuple[Compared, Ran | None]:
+def _compared(found: Checked, references: References, sources: Mapping[str, bytes] | None, trial: bool) -> tuple[Compared, Ran | None]:
     if not found.seen:
         return Compared("unknown", "torch was not at work, or the program ended without a chance to look"), None
     if found.ran.outcome != "ok":
         return Compared("unknown", f"the program does not come to its end: {found.ran.error}"), None
-    if not found.seen["met"] and references.program is found.program and sources is None:
+    if not found.seen["met"] and references.program is found.program and sources is None and not trial:
         return Compared("unknown", "nothing runs in half precision"), None
     reference = references.get(found.seen, sources)
     if reference.outcome != "ok":
