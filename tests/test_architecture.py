@@ -22,7 +22,7 @@ WITHIN = {
         {"result"}, {"evidence", "records"}, {"matching", "lines"}, {"answers"}, {"ranking"}, {"fixes"}, {"questions", "summary", "live"},
         {"diagnosis"},
     ],
-    "lab": [{"verify", "editing"}, {"auditing", "watching"}, {"trying"}],
+    "lab": [{"verify", "editing"}, {"auditing", "watching"}, {"checking"}, {"trying"}],
 }  # fmt: skip
 RANK = {name: rank for rank, name in enumerate(ROOMS)}
 

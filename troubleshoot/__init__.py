@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from troubleshoot.handlers.hooks import install, reload, uninstall
     from troubleshoot.knowledge import KnowledgeBase, load_kb
     from troubleshoot.lab.auditing import audit, audit_checkpoint
+    from troubleshoot.lab.checking import check
     from troubleshoot.lab.verify import verify, verify_diagnosis
     from troubleshoot.lab.verify.patches import apply
     from troubleshoot.lab.watching import keep_float32, loss_scales, watch
@@ -42,6 +43,7 @@ _HOMES = {
     "apply": "lab.verify.patches",
     "audit": "lab.auditing",
     "audit_checkpoint": "lab.auditing",
+    "check": "lab.checking",
     "explain": "handlers.guards",
     "guard": "handlers.guards",
     "install": "handlers.hooks",
@@ -70,6 +72,7 @@ __all__ = [
     "apply",
     "audit",
     "audit_checkpoint",
+    "check",
     "diagnose",
     "diagnose_many",
     "explain",

@@ -372,3 +372,13 @@ def test_nothing_is_run_or_changed() -> None:
     before = {name: (id(one), one._version) for name, one in model.named_parameters()}
     audit(model, torch.zeros(1, 2))
     assert {name: (id(one), one._version) for name, one in model.named_parameters()} == before
+
+
+def test_a_buffer_that_a_cast_has_made_infinite_is_an_error() -> None:
+    """Minus infinity is a mask; plus infinity in half precision was a number once."""
+    model = nn.Linear(2, 2)
+    model.register_buffer("table", torch.tensor([1.0, 1e6]))
+    model.register_buffer("mask", torch.tensor([0.0, float("-inf")]))
+    (finding,) = [one for one in found(audit(model.half()), "constant") if "inf" in one.text]
+    assert (finding.severity, finding.issue) == ("error", "numerics/constant-overflow")
+    assert "table" in finding.text

@@ -278,3 +278,32 @@ def test_samples_are_taken_now_and_then_and_extremes_always() -> None:
     assert [one.step for one in watching.events] == [17]
     output = next(one for one in watching.ranges if one.module == "")
     assert (output.calls, output.zeros) == (24, 1.0)
+
+
+def test_a_watch_that_was_never_entered_says_so() -> None:
+    """Without a with block nothing is recorded, and the report must not read as if all were well."""
+    model = nn.Linear(4, 4)
+    watching = watch(model)
+    model(torch.ones(1, 4))
+    assert watching.error is not None
+    assert "with troubleshoot.watch(model)" in watching.error
+    assert "with troubleshoot.watch(model)" in watching.report()
+    with watching:
+        model(torch.ones(1, 4))
+    assert watching.error is None
+
+
+def test_weights_that_training_broke_are_no_fault_of_a_checkpoint() -> None:
+    """They were whole in the step before."""
+    from troubleshoot.lab.watching.story import story
+
+    model = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 1)).half()
+    with watch(model, backward=False) as watching:
+        model(torch.ones(1, 4).half())
+        model[1].weight.data.fill_(math.nan)
+        model(torch.ones(1, 4).half())
+    assert "checkpoint" not in story(watching)
+    assert "during training" in story(watching)
+    with watch(model, backward=False) as watching:
+        model(torch.ones(1, 4).half())
+    assert "checkpoint" in story(watching)

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from troubleshoot.commands import audit, edit, program, serve
+from troubleshoot.commands import audit, checking, edit, program, serve
 from troubleshoot.commands.kb_app import kb_app
 from troubleshoot.commands.options import (
     HELP_NAMES,
@@ -285,6 +285,7 @@ def verify(
     )
 
 
+app.command(cls=PlainCommand, context_settings=checking.CONTEXT, epilog=examples(*checking.EXAMPLES, after=checking.AFTER))(checking.check)
 app.command(cls=PlainCommand, epilog=examples(*audit.EXAMPLES, after=audit.AFTER))(audit.audit)
 app.command(name="fix", cls=PlainCommand, epilog=examples(*edit.EXAMPLES, after=edit.AFTER))(edit.fix)
 

@@ -57,7 +57,7 @@ class _Outcome:
 
     @property
     def works(self) -> bool | None:
-        """Whether a run showed that the error is gone; None where nothing was run."""
+        """Whether a run showed that an edit helps; None where nothing was run."""
         return any(one.works for one in self.proofs) if self.proofs else None
 
 
@@ -96,7 +96,8 @@ def run(
     program = Program(script, tuple(arguments), module, tuple(kb))
     with stoppable() as stop, workspace() as folder:
         outcome = _edit(program, base, folder, stop, issue=issue, fix=fix, report=report, proving=proving, timeout=limit)
-    diff = _diff(outcome.plan) if outcome.plan is not None else b""
+    # What was run and failed is no edit to apply: `fix --run | git apply` must never write it.
+    diff = _diff(outcome.plan) if outcome.plan is not None and outcome.works is not False else b""
     unwritten: InputError | None = None
     if apply and outcome.plan is not None and outcome.plan.files and outcome.works is not False:
         try:
@@ -298,7 +299,8 @@ def _ran(proof: Proof) -> dict[str, Any]:
     ran = proof.ran
     instead = ran.failure.issue or None if ran.failure is not None else None
     return {
-        "fix": proof.plan.fix.id, "outcome": ran.outcome, "error": ran.error, "diagnosed_as": instead, "seconds": round(ran.seconds, 2),
+        "fix": proof.plan.fix.id, "outcome": ran.outcome, "right": proof.verdict.right, "why": proof.verdict.why, "error": ran.error,
+        "diagnosed_as": instead, "seconds": round(ran.seconds, 2),
         "output": ran.output[-_KEPT:],
     }  # fmt: skip
 
@@ -330,6 +332,8 @@ def _text(outcome: _Outcome, *, apply: bool) -> str:
         lines.append("nothing is written")
     elif apply and plan.files:
         lines.append("not written: the run shows that it does not help")
+    elif outcome.works is False:
+        lines.append("no edit is printed: none that was run gives right results")
     elif plan.files:
         runs = not (outcome.proofs or is_config(outcome.program.file) or is_shell(outcome.program.file))
         lines.append("nothing is written: --apply does that" + (", --run shows whether it helps" if runs else ""))
@@ -346,8 +350,11 @@ def _proof_lines(proof: Proof) -> list[str]:
     ran = proof.ran
     if proof.works:
         shown = ran.output.rstrip("\n").splitlines()[-10:]
-        ends = f"{_MARKS[True]} the edited copy ran to its end in {ran.seconds:.1f} s: the error is gone. It printed:"
+        gone = "the error is gone, and the numbers are those of the float32 run" if proof.verdict.right else proof.verdict.why
+        ends = f"{_MARKS[True]} the edited copy ran to its end in {ran.seconds:.1f} s: {gone}. It printed:"
         return [ends, *(f"  | {one}" for one in shown)]
+    if ran.outcome == "ok":
+        return [f"{_MARKS[False]} with {proof.plan.fix.id} {proof.verdict.why}"]
     error = (ran.error or ran.outcome).splitlines()[0][:300]
     lines = [f"{_MARKS[False]} with {proof.plan.fix.id} the edited copy ended otherwise ({ran.outcome}): {error}"]
     if ran.failure is not None and ran.failure.known:

@@ -74,7 +74,8 @@ def _agreed(program: Program, count: int, timeout: float, first: bool, yes: bool
     """Say that the program runs again, and ask where somebody sits at the terminal."""
     times = "once more" if count == 1 else f"{count} more times" if not first else f"up to {count} more times"
     process.say(
-        f"\ntroubleshoot: {program.target} now runs {times}, with all it does: files, network, training. "
+        f"\ntroubleshoot: {program.target} now runs {times}, and once in float32 to compare its numbers, "
+        "with all it does: files, network, training. "
         f"Each run is a fresh process of at most {timeout:g} s with an empty standard input.\n"
     )
     if yes or not (sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()):
@@ -104,12 +105,14 @@ def _text(session: Session) -> str:
         lines.append(f"  – {left.id}: not tried: {left.why}")
     works = session.works
     if works is not None:
-        lines += ["", f"{works.trial.id} lets it finish: {works.trial.title}", "It printed:"]
+        helps = "repairs it" if works.verdict.right else "lets it finish"
+        lines += ["", f"{works.trial.id} {helps}: {works.trial.title}", "It printed:"]
         lines += [f"  | {line}" for line in redact_text(works.ran.output).rstrip("\n").splitlines()[-15:]]
-        lines += ["That the program ends does not show that its results are right."]
+        if not works.verdict.right:
+            lines += ["That the program ends does not show that its results are right."]
         lines += [f"As a change of the source: troubleshoot fix {'-m ' if session.program.module else ''}{session.program.target}"]
     elif session.tried:
-        lines += ["", "None of the live patches lets it finish."]
+        lines += ["", "None of the live patches lets it finish with right results."]
     else:
         lines += ["", "No live patch fits: what is recommended changes packages or the program's own code."]
     return "\n".join(lines) + "\n"

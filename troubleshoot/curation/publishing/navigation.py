@@ -13,7 +13,8 @@ _ENGLISH: dict[str, tuple[str, ...]] = {
     "Precision": ("precision.md", "hardware.md"),
     "Tutorials": ("tutorials/command.md", "tutorials/exceptions.md", "tutorials/chat.md"),
     "Guides": (
-        "cli.md", "live.md", "audit.md", "watch.md", "verification.md", "scan.md", "fixing.md", "server.md", "bots.md", "page.md",
+        "cli.md", "live.md", "audit.md", "watch.md", "check.md", "verification.md", "scan.md", "fixing.md",
+        "server.md", "bots.md", "page.md",
         "accuracy.md", "benchmarks.md",
     ),
     "API": ("api.md",),

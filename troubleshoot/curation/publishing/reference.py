@@ -21,7 +21,7 @@ text, a file is an `os.PathLike`. Tutorials: [in a terminal](tutorials/command.m
 _GROUPS = {
     "Diagnose": ("diagnose", "Diagnosis", "apply"),
     "In your program": ("install", "uninstall", "guard", "explain", "DiagnosisHandler", "reload"),
-    "Models": ("audit", "audit_checkpoint", "watch", "keep_float32", "loss_scales"),
+    "Models": ("audit", "audit_checkpoint", "check", "watch", "keep_float32", "loss_scales"),
     "Knowledge and environment": ("load_kb", "KnowledgeBase", "Environment"),
     "Errors": ("TroubleshootError", "InputError", "UnknownIssueError", "KnowledgeError"),
 }

@@ -224,6 +224,11 @@ def _buffers(context: Context, part: Part, dtype: str) -> Iterator[Finding]:
         if bool(torch.isnan(values).any()):
             fix = "compute it again in float32, or load it from an intact checkpoint"
             yield Finding("constant", "error", part.name, f"the {one.kind} {one.name} holds NaN", "checkpoint/nan-weights", fix)
+        elif one.dtype == dtype and bool((one.tensor == math.inf).any()):
+            # Minus infinity is how masks are written; plus infinity is what a cast has made of a value beyond the range.
+            text = f"the {one.kind} {one.name} holds inf: a value beyond the range of {dtype} before it was cast"
+            fix = f"compute it again in float32 and keep it there, or limit it to torch.finfo(torch.{dtype}).max before the cast"
+            yield Finding("constant", "error", part.name, text, "numerics/constant-overflow", fix)
         elif one.dtype != context.dtype_of(one):
             largest = float(values[torch.isfinite(values)].max()) if bool(torch.isfinite(values).any()) else 0.0
             if largest > _LARGEST[dtype]:

@@ -26,7 +26,8 @@ _MOST_NAMES = 200
 #: Seconds for looking into the exception.
 _PATIENCE = 3.0
 _DEVICES = ("cuda", "cpu", "mps", "xpu", "meta", "npu", "hpu")
-_OURS = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100,PTH120
+_TRYING = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100,PTH120
+_OURS = (_TRYING, os.path.join(os.path.dirname(_TRYING), "checking"))  # noqa: PTH118,PTH120
 
 
 def main(known: frozenset[str]) -> int:
@@ -61,6 +62,11 @@ def main(known: frozenset[str]) -> int:
         from troubleshoot.lab.trying.patching import prepare
 
         prepare(job["trial"], Path(job["state"]))
+    conclude = _nothing
+    if job["check"] is not None:
+        from troubleshoot.lab.trying.checked import prepare_check
+
+        conclude = prepare_check(job["check"])
     from troubleshoot.handlers.options import options
     from troubleshoot.handlers.running import run_program
 
@@ -69,7 +75,14 @@ def main(known: frozenset[str]) -> int:
     if given is not None:
         output = Path(given["output"]) if given["output"] else "stderr"
     checked = options(output, **({key: given[key] for key in ("language", "kb", "redact")} if given is not None else {}))
-    return run_program(job["target"], job["arguments"], checked, module=job["module"], sources=sources)
+    try:
+        return run_program(job["target"], job["arguments"], checked, module=job["module"], sources=sources)
+    finally:
+        conclude()
+
+
+def _nothing() -> None:
+    """What is to be done at the end of a program that is not checked."""
 
 
 def _nowhere(_: object) -> None:
@@ -95,10 +108,14 @@ def _print(kind: type[BaseException], value: BaseException, traceback: Traceback
 
 
 def without_ours(traceback: TracebackType | None) -> TracebackType | None:
-    """Return a traceback without the frames of the patch that is tried."""
+    """Return a traceback without the frames of the patch that is tried, of what checks, and of what that calls in turn."""
     frames = []
+    ours = False
     while traceback is not None:
-        if not traceback.tb_frame.f_code.co_filename.startswith(_OURS):
+        file = traceback.tb_frame.f_code.co_filename
+        # An operation that is looked at is called once more by torch's own wrapper of it.
+        ours = file.startswith(_OURS) or (ours and os.path.basename(file) == "_ops.py")  # noqa: PTH119
+        if not ours:
             frames.append(traceback)
         traceback = traceback.tb_next
     rebuilt: TracebackType | None = None

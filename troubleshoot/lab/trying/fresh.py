@@ -74,7 +74,8 @@ def module_file(name: str) -> str:
 class Job:
     """What a child is told.
 
-    ``sources`` maps real paths to files that hold edited sources, ``options`` are those of the report on stderr.
+    ``sources`` maps real paths to files that hold edited sources, ``options`` are those of the report on stderr, ``check`` is what
+    :mod:`troubleshoot.lab.trying.checked` wants to be seen.
     """
 
     target: str
@@ -87,6 +88,7 @@ class Job:
     trial: Mapping[str, Any] | None = None
     options: Mapping[str, Any] | None = None
     kb: tuple[str, ...] = ()
+    check: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -116,13 +118,14 @@ def run_program_fresh(
     timeout: float = TIMEOUT,
     trial: Mapping[str, Any] | None = None,
     sources: Mapping[str, bytes] | None = None,
+    check: Mapping[str, Any] | None = None,
 ) -> Ran:
-    """Run a program with its output captured and an empty standard input, under a trial or with edited sources.
+    """Run a program with its output captured and an empty standard input, under a trial, with edited sources, or checked.
 
     Raises:
         Interrupted: a signal came; the child is gone by then.
     """
-    command, note, state = _start(program, folder, os.getpid(), trial, sources or {}, None)
+    command, note, state = _start(program, folder, os.getpid(), trial, sources or {}, None, check)
     done = processes.run(command, stop=stop, timeout=timeout)
     told = _told(state) if trial is not None else {}
     if told.get("refused"):
@@ -172,6 +175,7 @@ def _start(
     trial: Mapping[str, Any] | None,
     sources: Mapping[str, bytes],
     options: Mapping[str, Any] | None,
+    check: Mapping[str, Any] | None = None,
 ) -> tuple[list[str], Path, Path]:
     note, state = folder / "failure.json", folder / "state.json"
     for one in (note, state):
@@ -181,7 +185,7 @@ def _start(
         place = folder / f"edited-{number}.py"
         place.write_bytes(source)
         held[path] = str(place)
-    job = Job(program.target, program.arguments, program.module, str(note), str(state), parent, held, trial, options, program.kb)
+    job = Job(program.target, program.arguments, program.module, str(note), str(state), parent, held, trial, options, program.kb, check)
     place = folder / "job.json"
     place.write_text(json.dumps(asdict(job)), encoding="utf-8")
     return [sys.executable, *_flags(), _BOOT, str(place)], note, state

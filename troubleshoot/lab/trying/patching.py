@@ -45,7 +45,7 @@ def prepare(trial: Mapping[str, Any], state: Path) -> None:
 
     It begins once the program has imported torch: when that happens, and with which variables set, is the program's matter.
     """
-    sys.meta_path.insert(0, _TorchFinder(lambda torch: _begin(torch, trial, _State(state))))
+    sys.meta_path.insert(0, TorchFinder(lambda torch: _begin(torch, trial, _State(state))))
 
 
 def _begin(torch: Any, trial: Mapping[str, Any], told: _State) -> None:
@@ -57,7 +57,7 @@ def _begin(torch: Any, trial: Mapping[str, Any], told: _State) -> None:
             _OnFirstCall(torch, trial, told).install()
 
 
-class _TorchFinder:
+class TorchFinder:
     """Finds torch as it is found without it, once, and calls a function when it has been imported."""
 
     def __init__(self, then: Callable[[Any], None]) -> None:

@@ -1,4 +1,4 @@
-"""Running edited programs: whether the error is gone, or what came instead."""
+"""Running edited programs: whether the results are right, or what came instead."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from troubleshoot.basics.errors import InputError
+from troubleshoot.lab.checking.judging import Verdict
 from troubleshoot.lab.editing.configs import is_config
 from troubleshoot.lab.editing.failure import Failure
 from troubleshoot.lab.editing.planning import plans_for
 from troubleshoot.lab.editing.plans import Plan, RefusedError
-from troubleshoot.lab.trying.fresh import Program, Ran, run_program_fresh
+from troubleshoot.lab.trying.checked import References, run_judged
+from troubleshoot.lab.trying.fresh import Program, Ran
 from troubleshoot.lab.verify.signals import Stop
 
 #: Places that one fix may have to be made at: the next one shows only once the one before it is repaired.
@@ -25,15 +27,16 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class Proof:
-    """A plan as it was run in the end, and how that run ended."""
+    """A plan as it was run in the end, how that run ended, and what its results are worth."""
 
     plan: Plan
     ran: Ran
+    verdict: Verdict
 
     @property
     def works(self) -> bool:
-        """Whether the program came to its end."""
-        return self.ran.outcome == "ok"
+        """Whether the program came to its end, and nothing shows that its results are wrong."""
+        return self.verdict.right is not False
 
 
 def prove(
@@ -47,7 +50,7 @@ def prove(
     progress: Progress | None = None,
     read: Mapping[str, bytes] | None = None,
 ) -> tuple[Proof, ...]:
-    """Run the program under each plan in turn, until one works.
+    """Run the program under each plan in turn, until one gives right results.
 
     Where the same failure shows up at another place, the same kind of fix is made there too. ``read`` are the contents, by real path, that
     the plans were made from.
@@ -56,21 +59,23 @@ def prove(
         Interrupted: a signal came; no child is left.
     """
     proofs: list[Proof] = []
+    references = References(program, folder, stop, timeout)
     for number, plan in enumerate(plans):
         if progress is not None:
             progress(f"running with {plan.fix.id}", number, len(plans))
-        proofs.append(_prove(program, plan, failure, folder, stop, timeout, read or {}))
+        proofs.append(_prove(program, plan, failure, folder, stop, timeout, read or {}, references))
         if proofs[-1].works:
             break
     return tuple(proofs)
 
 
 def _prove(
-    program: Program, plan: Plan, failure: Failure | None, folder: Path, stop: Stop, timeout: float, read: Mapping[str, bytes]
-) -> Proof:
+    program: Program, plan: Plan, failure: Failure | None, folder: Path, stop: Stop, timeout: float, read: Mapping[str, bytes],
+    references: References,
+) -> Proof:  # fmt: skip
     seen = {_place(failure)} if failure is not None else set()
     for _ in range(_MOST_ROUNDS):
-        ran = _run(program, plan, folder, stop, timeout)
+        ran, verdict = _run(program, plan, folder, stop, timeout, references)
         place = _place(ran.failure) if ran.failure is not None else None
         if ran.failure is None or not ran.failure.known or place in seen or failure is None or ran.failure.cause != failure.cause:
             break
@@ -81,10 +86,10 @@ def _prove(
         # What was read first counts: the further plan begins with the edited files.
         before = {**further.before, **plan.before}
         plan = replace(plan, files={**plan.files, **further.files}, before=before, steps=(*plan.steps, *further.steps))
-    return Proof(plan, ran)
+    return Proof(plan, ran, verdict)
 
 
-def _run(program: Program, plan: Plan, folder: Path, stop: Stop, timeout: float) -> Ran:
+def _run(program: Program, plan: Plan, folder: Path, stop: Stop, timeout: float, references: References) -> tuple[Ran, Verdict]:
     arguments = plan.arguments if plan.arguments is not None else program.arguments
     sources = {path: data for path, data in plan.files.items() if not is_config(path)}
     with ExitStack() as copies:
@@ -92,7 +97,7 @@ def _run(program: Program, plan: Plan, folder: Path, stop: Stop, timeout: float)
             if is_config(path):
                 copy = copies.enter_context(_copy_beside(path, data))
                 arguments = tuple(_renamed(one, path, copy) for one in arguments)
-        return run_program_fresh(replace(program, arguments=arguments), folder, stop, timeout=timeout, sources=sources)
+        return run_judged(replace(program, arguments=arguments), folder, stop, references, timeout=timeout, sources=sources)
 
 
 @contextmanager

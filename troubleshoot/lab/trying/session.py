@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from troubleshoot.basics.redact import redact_data, redact_text, redacted_start
+from troubleshoot.lab.checking.judging import Verdict
 from troubleshoot.lab.editing.failure import Failure
-from troubleshoot.lab.trying.fresh import TIMEOUT, Program, Ran, run_program_fresh
+from troubleshoot.lab.trying.checked import References, run_judged
+from troubleshoot.lab.trying.fresh import TIMEOUT, Program, Ran
 from troubleshoot.lab.trying.trials import NotTried, Trial
 from troubleshoot.lab.verify.signals import Stop
 
@@ -21,15 +23,16 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class Tried:
-    """A trial and how the program ended under it."""
+    """A trial, how the program ended under it, and what its results are worth."""
 
     trial: Trial
     ran: Ran
+    verdict: Verdict
 
     @property
     def works(self) -> bool:
-        """Whether the patch was applied and the program came to its end."""
-        return self.ran.outcome == "ok" and self.ran.applied is not False
+        """Whether the patch was applied, the program came to its end, and nothing shows that its results are wrong."""
+        return self.verdict.right is not False and self.ran.applied is not False
 
 
 @dataclass(frozen=True)
@@ -44,8 +47,9 @@ class Session:
 
     @property
     def works(self) -> Tried | None:
-        """The first trial under which the program finished."""
-        return next((one for one in self.tried if one.works), None)
+        """The first trial with right results, else the first that ends with nothing against it."""
+        working = [one for one in self.tried if one.works]
+        return next((one for one in working if one.verdict.right), working[0] if working else None)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON object (docs/fixing.md)."""
@@ -86,7 +90,7 @@ def why(one: Tried) -> str:
     if ran.outcome == "ok" and ran.applied is False:
         return "it ends, but the model that failed was not called this time, so that nothing was patched"
     if ran.outcome == "ok":
-        return f"the program ends, after {ran.seconds:.1f} s"
+        return f"{redacted_start(one.verdict.why, 300)} ({ran.seconds:.1f} s)"
     text = redacted_start((ran.error or ran.outcome).splitlines()[0], 300)
     if ran.outcome == "raised" and ran.passed:
         return f"past the call that failed, but later: {text}"
@@ -112,12 +116,13 @@ def try_fixes(
         Interrupted: a signal came; no child is left.
     """
     tried: list[Tried] = []
+    references = References(program, folder, stop, timeout)
     for number, one in enumerate(trials):
         if progress is not None:
             progress(f"{one.id}: {one.how}", number, len(trials))
         goal = failure.culprit.module if failure.culprit is not None else None
         told = {"actions": [dict(action) for action in one.actions], "line": one.line, "root_class": failure.root_class, "goal": goal}
-        tried.append(Tried(one, run_program_fresh(program, folder, stop, timeout=timeout, trial=told)))
+        tried.append(Tried(one, *run_judged(program, folder, stop, references, timeout=timeout, trial=told)))
         if first and tried[-1].works:
             break
     return tuple(tried)

@@ -59,8 +59,10 @@ class Watch:
         self._stack = ExitStack()
         self._failing: Call | None = None
         self._last: Call | None = None
+        self._entered = False
 
     def __enter__(self) -> Watch:
+        self._entered = True
         _run_uncompiled(self._stack)
         self._recorder.start()
         return self
@@ -83,7 +85,9 @@ class Watch:
 
     @property
     def error(self) -> str | None:
-        """What ended the watch early, or None."""
+        """What ended the watch early, or that it never began; None otherwise."""
+        if not self._entered:
+            return "nothing is recorded outside of a with block: with troubleshoot.watch(model) as watch: ..."
         return self._recorder.error
 
     @property
@@ -229,7 +233,7 @@ class Watch:
     def broken_weights(self, name: str) -> bool:
         """Tell whether the module's own parameters hold NaN or inf. Nothing is read from a device that failed."""
         module = self._modules.get(name)
-        if module is None or self.error is not None:
+        if module is None or self._recorder.error is not None:
             return False
         import torch
 

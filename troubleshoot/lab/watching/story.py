@@ -52,6 +52,9 @@ def _symptoms(watch: Watch, event: Event) -> list[str]:
         scaled = " under GradScaler" if watch.scales.points else ""
         return [f"The gradients are {word.lower()} in {event.dtype}{scaled}, made {where}; the forward pass was finite."]
     if watch.broken_weights(event.module):
+        if event.step > 0:
+            # They were whole in the steps before: training has broken them, not what was loaded.
+            return [f"The weights of {name} become nan during training in {event.dtype}, and the loss is nan."]
         return [f"The weights of the checkpoint contain NaN: the parameters of {name} are nan after loading."]
     if event.dtype == "float16":
         kind = _kind(watch.model)

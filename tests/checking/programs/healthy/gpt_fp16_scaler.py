@@ -1,0 +1,44 @@
+import torch, math
+import torch.nn as nn, torch.nn.functional as F
+torch.manual_seed(0)
+class Block(nn.Module):
+    def __init__(self, d, h):
+        super().__init__()
+        self.ln1, self.ln2 = nn.LayerNorm(d), nn.LayerNorm(d)
+        self.qkv, self.proj = nn.Linear(d, 3 * d), nn.Linear(d, d)
+        self.mlp = nn.Sequential(nn.Linear(d, 4 * d), nn.GELU(), nn.Linear(4 * d, d))
+        self.h = h
+        self.register_buffer("mask", torch.tril(torch.ones(64, 64)).view(1, 1, 64, 64))
+    def forward(self, x):
+        B, T, C = x.shape
+        q, k, v = (t.view(B, T, self.h, C // self.h).transpose(1, 2) for t in self.qkv(self.ln1(x)).split(C, 2))
+        att = (q @ k.transpose(-2, -1)) / math.sqrt(k.size(-1))
+        att = att.masked_fill(self.mask[:, :, :T, :T] == 0, float("-inf"))
+        y = (F.dropout(att.softmax(-1), 0.1) @ v).transpose(1, 2).reshape(B, T, C)
+        x = x + self.proj(y)
+        return x + self.mlp(self.ln2(x))
+class GPT(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.tok, self.pos = nn.Embedding(65, 32), nn.Embedding(64, 32)
+        self.blocks = nn.ModuleList(Block(32, 4) for _ in range(3))
+        self.ln, self.head = nn.LayerNorm(32), nn.Linear(32, 65, bias=False)
+        self.head.weight = self.tok.weight
+        self.apply(lambda m: nn.init.normal_(m.weight, std=0.02) if isinstance(m, (nn.Linear, nn.Embedding)) else None)
+    def forward(self, idx, y):
+        x = self.tok(idx) + self.pos(torch.arange(idx.size(1)))
+        for b in self.blocks:
+            x = b(x)
+        logits = self.head(self.ln(x))
+        return F.cross_entropy(logits.view(-1, 65), y.reshape(-1), ignore_index=-1)
+net = GPT()
+scaler = torch.amp.GradScaler("cpu")
+opt = torch.optim.AdamW(net.parameters(), lr=3e-3, weight_decay=0.1, betas=(0.9, 0.95))
+for i in range(6):
+    idx = torch.randint(0, 65, (4, 33))
+    with torch.autocast("cpu", dtype=torch.float16):
+        loss = net(idx[:, :-1], idx[:, 1:])
+    opt.zero_grad(set_to_none=True); scaler.scale(loss).backward(); scaler.unscale_(opt)
+    nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+    scaler.step(opt); scaler.update()
+    print(f"step {i} loss {loss.item():.3f}")
