@@ -19,6 +19,7 @@ from troubleshoot.basics.errors import KnowledgeError, KnowledgeProblem
 from troubleshoot.basics.versions import VersionRange, in_ranges, parse_version
 from troubleshoot.curation import condition_checks, example_checks
 from troubleshoot.curation.checked import Check, Checked
+from troubleshoot.curation.kept import kept
 from troubleshoot.engine.fixes import actions
 from troubleshoot.engine.matching.releases import affected_text
 from troubleshoot.knowledge.base import KnowledgeBase
@@ -59,7 +60,11 @@ def lint(paths: Sequence[Path | str] = (), *, shipped: bool = True, innocent: Pa
     problems = list(collected.problems)
     checked = Checked(collected, KnowledgeBase(compile_base(collected, []), tuple(roots)), shipped and not paths)
     for check in CHECKS:
-        problems.extend(_located(problem) for problem in check(checked))
+        try:
+            problems.extend(_located(problem) for problem in check(checked))
+        except KnowledgeError as damaged:
+            # A line of the records.
+            problems.extend(damaged.problems)
     folder = innocent or _own_corpus(roots[0] if shipped else None)
     if folder is not None:
         problems.extend(example_checks.check_innocent(checked, folder))
@@ -244,13 +249,14 @@ def _fix_problems(fixes: tuple[Fix, ...], place: Path | str, within: str) -> Ite
 
 
 def _check_versions(checked: Checked) -> Iterator[KnowledgeProblem]:
+    measured = kept(checked.base).releases
     for entry in checked.entries:
         place = checked.place(entry.id)
         for index, affected in enumerate(entry.affected):
             where = f"affected[{index}]"
             for text in _range_problems(affected):
                 yield KnowledgeProblem(place, 1, where, f"{affected.package}: {text}")
-            if affected.basis == "measured" and not affected.record:
+            if affected.basis == "measured" and not affected.record and (entry.id, affected.package) not in measured:
                 yield KnowledgeProblem(place, 1, where, f"{affected.package}: `basis: measured` needs the record of a run")
         for name, version in (entry.verify.install if entry.verify else {}).items():
             if parse_version(version) is None:
