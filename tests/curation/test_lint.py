@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 from pathlib import Path
 from typing import Any
@@ -290,8 +291,14 @@ def test_innocent_texts_are_not_diagnosed(tmp_path: Path) -> None:
     (corpus / "log.txt").write_text(f"starting\n{MESSAGE}\n", encoding="utf-8")
     (corpus / "well.txt").write_text("epoch 1 loss 0.3\n", encoding="utf-8")
     (corpus / "README.md").write_text(MESSAGE, encoding="utf-8")
+    lines = [{"id": "well", "text": "epoch 1"}, {"id": "stop", "text": f"starting\n{MESSAGE}\n"}, {"id": "bare"}]
+    (corpus / "logs.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
     found = problems_of(write_base(tmp_path / "kb", GOOD), innocent=corpus)
-    assert [line for line in found if "innocent" in line] == [f"{corpus}/log.txt:2: is innocent, but answered acme/good"]
+    assert [line for line in found if str(corpus) in line] == [
+        f"{corpus}/log.txt:2: is innocent, but answered acme/good",
+        f"{corpus}/logs.jsonl:2: stop: is innocent, but answered acme/good (line 2 of the text)",
+        f"{corpus}/logs.jsonl:3: is no {{\"id\": ..., \"text\": ...}} ('text')",
+    ]
 
 
 def test_general_fixes_are_checked_too(tmp_path: Path) -> None:
