@@ -46,8 +46,8 @@ def negative(**example: Any) -> dict[str, Any]:
 
 #: name -> (changes to the good entry, what lint must say about it)
 FAULTS: dict[str, tuple[dict[str, Any], str]] = {
-    "cause unknown": ({"cause": "dtype-mismatch/nothing"}, "'dtype-mismatch/nothing' is not in causes.yaml"),
-    "cause of a fix unknown": ({"fixes.0.causes": ["a/b"]}, "'a/b' is not in causes.yaml"),
+    "cause unknown": ({"cause": "dtype-mismatch/nothing"}, "'dtype-mismatch/nothing' is not in causes/"),
+    "cause of a fix unknown": ({"fixes.0.causes": ["a/b"]}, "'a/b' is not in causes/"),
     "issue without a cause": ({"cause": None}, "an issue has exactly one cause"),
     "issue with several causes": ({"causes": [{"cause": "dtype-mismatch/double", "weight": 1}]}, "an issue has exactly one cause"),
     "family with a cause of its own": ({"kind": "family"}, "a family lists weighted causes"),
@@ -302,7 +302,7 @@ def test_innocent_texts_are_not_diagnosed(tmp_path: Path) -> None:
 
 
 def test_general_fixes_are_checked_too(tmp_path: Path) -> None:
-    """kb/causes.yaml holds fixes and conditions as well."""
+    """Causes hold fixes and conditions as well, each in a file of its own or several in one."""
     causes = """\
 schema: 1
 causes:
@@ -318,7 +318,17 @@ causes:
     found = problems_of(write_base(tmp_path, causes=causes))
     assert any("causes.yaml:7: causes.a/b.fixes[0].action: x: unknown patch 'melt'" in line for line in found)
     assert any("'mood' is not a fact" in line for line in found)
-    assert any("causes.yaml:8: causes.a/c: has no general fix" in line for line in found)
+    assert any("causes.yaml:8: causes.a/c: a/c has no general fix" in line for line in found)
+    (tmp_path / "causes.yaml").unlink()
+    (tmp_path / "causes" / "a").mkdir(parents=True)
+    own = "schema: 1\nid: a/b\ntitle: {en: A, zh: A}\nexplanation: {en: A, zh: A}\n"
+    fixes = "fixes:\n" + causes[causes.index("      - ") : causes.index("  a/c")]
+    (tmp_path / "causes" / "a" / "b.yaml").write_text(own + fixes, encoding="utf-8")
+    (tmp_path / "causes" / "a" / "c.yaml").write_text(own.replace("a/b", "a/c"), encoding="utf-8")
+    found = problems_of(tmp_path)
+    assert any("causes/a/b.yaml:6: fixes[0].action: x: unknown patch 'melt'" in line for line in found)
+    assert any("causes/a/b.yaml" in line and "'mood' is not a fact" in line for line in found)
+    assert any("causes/a/c.yaml:1: a/c has no general fix" in line for line in found)
 
 
 def test_an_issue_without_fixes_needs_general_ones(tmp_path: Path) -> None:

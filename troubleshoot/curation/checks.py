@@ -23,7 +23,7 @@ from troubleshoot.curation.kept import kept
 from troubleshoot.engine.fixes import actions
 from troubleshoot.engine.matching.releases import affected_text
 from troubleshoot.knowledge.base import KnowledgeBase
-from troubleshoot.knowledge.collect import CAUSES_FILE, SCOPE_FILE, collect
+from troubleshoot.knowledge.collect import CAUSES_FOLDER, SCOPE_FILE, collect
 from troubleshoot.knowledge.compiled import compile_base
 from troubleshoot.knowledge.phrases import parse_phrase
 from troubleshoot.knowledge.schema import NO_CAUSE, Affected, Entry, Fix, MessageTemplate, Verify
@@ -101,7 +101,7 @@ def _check_causes(checked: Checked) -> Iterator[KnowledgeProblem]:
         named += [cause for fix in entry.fixes for cause in fix.causes]
         for cause in named:
             if cause not in known:
-                yield KnowledgeProblem(place, 1, "cause", f"{cause!r} is not in {CAUSES_FILE}")
+                yield KnowledgeProblem(place, 1, "cause", f"{cause!r} is not in {CAUSES_FOLDER}/")
         if entry.kind == "issue" and (not entry.cause or entry.causes):
             yield KnowledgeProblem(place, 1, "cause", "an issue has exactly one cause; a family lists causes")
         if entry.kind == "family" and (entry.cause or len(entry.causes) < 1):
@@ -221,10 +221,11 @@ def _check_fixes(checked: Checked) -> Iterator[KnowledgeProblem]:
         yield from _fix_problems(entry.fixes, checked.place(entry.id), "")
         if entry.kind == "issue" and not entry.fixes and entry.cause and not _general(checked, entry.cause):
             yield KnowledgeProblem(checked.place(entry.id), 1, "fixes", f"none here, and none in general for {entry.cause}")
-    for name, cause in checked.base.causes.causes.items():
-        yield from _fix_problems(cause.fixes, checked.causes_place, f"causes.{name}.")
+    for code, cause in checked.base.causes.causes.items():
+        place, within = checked.cause_place(code)
+        yield from _fix_problems(cause.fixes, place, within)
         if not cause.fixes:
-            yield KnowledgeProblem(checked.causes_place, 1, f"causes.{name}", "has no general fix")
+            yield KnowledgeProblem(place, 1, within.rstrip("."), f"{code} has no general fix")
 
 
 def _general(checked: Checked, cause: str) -> tuple[Fix, ...]:
