@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from lint_bases import GOOD, MESSAGE, changed, problems_of, write_base
 
+from troubleshoot.basics import word_tables
 from troubleshoot.curation import checks, condition_checks, example_checks, lint
 from troubleshoot.curation.checks import english_hash
 from troubleshoot.knowledge import base as knowledge_base
 from troubleshoot.knowledge.schema import Entry
-from troubleshoot.reading import mention_options
 
 FAMILY = {"kind": "family", "cause": None}
 
@@ -424,7 +424,7 @@ def test_lint_looks_nothing_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_the_lists_of_values_are_those_that_reports_give() -> None:
     """A value that the reader writes and lint does not know would be called impossible."""
     for fact in ("quantization", "attention", "launcher", "phase", "os"):
-        assert {value for _, _, value in mention_options.TABLES[fact]} == condition_checks.VALUES[fact]
+        assert {value for _, _, value in word_tables.OPTIONS[fact]} == condition_checks.VALUES[fact]
 
 
 def test_the_shipped_base_has_no_problem() -> None:

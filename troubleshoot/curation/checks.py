@@ -20,11 +20,13 @@ from troubleshoot.basics.versions import VersionRange, in_ranges, parse_version
 from troubleshoot.curation import condition_checks, example_checks
 from troubleshoot.curation.checked import Check, Checked
 from troubleshoot.curation.kept import kept
+from troubleshoot.curation.make_word_tables import COMMAND, FILE, module_of
 from troubleshoot.engine.fixes import actions
 from troubleshoot.engine.matching.releases import affected_text
 from troubleshoot.knowledge.base import KnowledgeBase
 from troubleshoot.knowledge.collect import CAUSES_FOLDER, SCOPE_FILE, collect
 from troubleshoot.knowledge.compiled import compile_base
+from troubleshoot.knowledge.files import WORDS_FOLDER
 from troubleshoot.knowledge.phrases import parse_phrase
 from troubleshoot.knowledge.schema import NO_CAUSE, Affected, Entry, Fix, MessageTemplate, Verify
 from troubleshoot.knowledge.signs import SIGNS_FILE
@@ -65,10 +67,21 @@ def lint(paths: Sequence[Path | str] = (), *, shipped: bool = True, innocent: Pa
         except KnowledgeError as damaged:
             # A line of the records.
             problems.extend(damaged.problems)
+    if shipped and roots[0].name == "kb":
+        problems.extend(_check_words(roots[0]))
     folder = innocent or _own_corpus(roots[0] if shipped else None)
     if folder is not None:
         problems.extend(example_checks.check_innocent(checked, folder))
     return sorted(set(problems), key=lambda problem: (str(problem.file), problem.line, problem.text))
+
+
+def _check_words(root: Path) -> Iterator[KnowledgeProblem]:
+    """A checkout's tables of words are those that the package was given."""
+    try:
+        if module_of(root) != FILE.read_bytes():
+            yield KnowledgeProblem(root / WORDS_FOLDER, 1, "", f"was changed, and basics/{FILE.name} was not made anew: {COMMAND}")
+    except KnowledgeError as error:
+        yield from error.problems
 
 
 def _own_corpus(root: Path | None) -> Path | None:

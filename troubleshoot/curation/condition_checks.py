@@ -22,7 +22,7 @@ from troubleshoot.reading.environment import gpus
 from troubleshoot.reading.environment.package_names import normalise_name
 
 #: Facts with a closed list of values: a condition that asks for another one never holds. Those of a report are the ones that
-#: ``report/mention_options.py`` can write (a test compares them).
+#: ``kb/words/options.yaml`` has (a test compares them).
 VALUES: dict[str, frozenset[str]] = {
     "quantization": frozenset({
         "bitsandbytes-4bit", "bitsandbytes-8bit", "gptq", "awq", "fp8", "gguf", "hqq", "torchao", "quanto", "exl2", "nunchaku",
