@@ -1,7 +1,7 @@
 """Makes the module ``basics/word_tables.py`` of ``kb/words/*.yaml``: ``python -m troubleshoot.curation.make_word_tables``.
 
 Reading a report needs the words before any knowledge base, and in an interpreter that has nothing but Python (``env --python``). A module
-of literals is compiled to bytecode once and read in 0.2 ms; a file of JSON takes four times as long, and YAML hundreds of times.
+of literals is compiled to bytecode once and read in 0.3 ms; a file of JSON takes more than twice as long, and YAML hundreds of times.
 """
 
 from __future__ import annotations
