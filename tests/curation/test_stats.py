@@ -120,7 +120,8 @@ def test_the_counts_of_the_shipped_base_are_true() -> None:
     """Read from the YAML and JSON files themselves, without the tool's own reading."""
     base = load_kb()
     (kb,) = base.roots
-    files = [yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader) for path in sorted(kb.glob("*/*.yaml"))]
+    paths = sorted(path for path in kb.glob("*/*.yaml") if path.parent.name != "words")
+    files = [yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader) for path in paths]
     entries = [one for one in files if one["status"] != "withdrawn"]
     found = stats(base)
     assert found.entries == len(entries)
