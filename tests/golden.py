@@ -45,8 +45,9 @@ def texts() -> dict[str, str]:
         for number, example in enumerate([*entry.examples.positive, *entry.examples.negative]):
             if text := getattr(example, "text", None) or getattr(example, "report", None):
                 found[f"kb/{entry.id}/{number}"] = text
-    for path in sorted((DATA / "innocent").rglob("*.txt")):
-        found[f"innocent/{path.relative_to(DATA / 'innocent')}"] = path.read_text(encoding="utf-8", errors="replace")
+    for path in sorted((DATA / "innocent").glob("*.jsonl")):
+        with path.open(encoding="utf-8") as lines:
+            found.update((f"innocent/{path.stem}/{one['id']}.txt", one["text"]) for one in map(json.loads, lines))
     for name in [name for name in sorted(found) if zlib.crc32(name.encode()) % EVERY == 0]:
         found.update((f"{name}@{how}", text) for how, text in altered(found[name]))
     return found

@@ -21,7 +21,7 @@ for path in sys.argv[1:]:
     print(render(diagnosis, "text"))
 """
 #: a family with open causes, several failures, ranks in a log, questions, words that tell causes apart
-_LABELLED = ("mixed-g-2.jsonl", "g2-cascade-kaggle")
+_LABELLED = ("mixed.jsonl", "mixed-g-2/g2-cascade-kaggle")
 _EXAMPLE = "docs/examples/blip2-half.txt"
 #: Each answer to "Is the model quantized?" leads to another issue.
 _TWO_OUTCOMES = """

@@ -324,7 +324,7 @@ def test_kb_schema_accepts_every_entry(run: Run) -> None:
     from troubleshoot.knowledge.base import shipped_root
 
     validator = jsonschema.Draft202012Validator(json.loads(run("kb", "schema")[1]))
-    for path in shipped_root().glob("*/*.yaml"):
+    for path in set(shipped_root().glob("*/*.yaml")) - set(shipped_root().glob("words/*.yaml")):
         errors = [error.message for error in validator.iter_errors(yaml.safe_load(path.read_text(encoding="utf-8")))]
         assert errors == [], path.name
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -72,8 +73,10 @@ def write_base(root: Path, *entries: dict[str, Any], **files: str) -> Path:
         path = root / f"{entry['id']}.yaml"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(yaml.safe_dump(entry, allow_unicode=True, sort_keys=False), encoding="utf-8")
-    shipped = Path(__file__).parents[2] / "kb" / "causes.yaml"
-    (root / "causes.yaml").write_text(files.get("causes") or shipped.read_text(encoding="utf-8"), encoding="utf-8")
+    if "causes" in files:
+        (root / "causes.yaml").write_text(files["causes"], encoding="utf-8")
+    else:
+        shutil.copytree(Path(__file__).parents[2] / "kb" / "causes", root / "causes", dirs_exist_ok=True)
     if "signs" in files:
         (root / "signs.yaml").write_text(files["signs"], encoding="utf-8")
     if "out_of_scope" in files:

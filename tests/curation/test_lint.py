@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 from pathlib import Path
 from typing import Any
@@ -9,11 +10,11 @@ from typing import Any
 import pytest
 from lint_bases import GOOD, MESSAGE, changed, problems_of, write_base
 
+from troubleshoot.basics import word_tables
 from troubleshoot.curation import checks, condition_checks, example_checks, lint
 from troubleshoot.curation.checks import english_hash
 from troubleshoot.knowledge import base as knowledge_base
 from troubleshoot.knowledge.schema import Entry
-from troubleshoot.reading import mention_options
 
 FAMILY = {"kind": "family", "cause": None}
 
@@ -45,8 +46,8 @@ def negative(**example: Any) -> dict[str, Any]:
 
 #: name -> (changes to the good entry, what lint must say about it)
 FAULTS: dict[str, tuple[dict[str, Any], str]] = {
-    "cause unknown": ({"cause": "dtype-mismatch/nothing"}, "'dtype-mismatch/nothing' is not in causes.yaml"),
-    "cause of a fix unknown": ({"fixes.0.causes": ["a/b"]}, "'a/b' is not in causes.yaml"),
+    "cause unknown": ({"cause": "dtype-mismatch/nothing"}, "'dtype-mismatch/nothing' is not in causes/"),
+    "cause of a fix unknown": ({"fixes.0.causes": ["a/b"]}, "'a/b' is not in causes/"),
     "issue without a cause": ({"cause": None}, "an issue has exactly one cause"),
     "issue with several causes": ({"causes": [{"cause": "dtype-mismatch/double", "weight": 1}]}, "an issue has exactly one cause"),
     "family with a cause of its own": ({"kind": "family"}, "a family lists weighted causes"),
@@ -291,12 +292,18 @@ def test_innocent_texts_are_not_diagnosed(tmp_path: Path) -> None:
     (corpus / "log.txt").write_text(f"starting\n{MESSAGE}\n", encoding="utf-8")
     (corpus / "well.txt").write_text("epoch 1 loss 0.3\n", encoding="utf-8")
     (corpus / "README.md").write_text(MESSAGE, encoding="utf-8")
+    lines = [{"id": "well", "text": "epoch 1"}, {"id": "stop", "text": f"starting\n{MESSAGE}\n"}, {"id": "bare"}]
+    (corpus / "logs.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
     found = problems_of(write_base(tmp_path / "kb", GOOD), innocent=corpus)
-    assert [line for line in found if "innocent" in line] == [f"{corpus}/log.txt:2: is innocent, but answered acme/good"]
+    assert [line for line in found if str(corpus) in line] == [
+        f"{corpus}/log.txt:2: is innocent, but answered acme/good",
+        f"{corpus}/logs.jsonl:2: stop: is innocent, but answered acme/good (line 2 of the text)",
+        f"{corpus}/logs.jsonl:3: is no {{\"id\": ..., \"text\": ...}} ('text')",
+    ]
 
 
 def test_general_fixes_are_checked_too(tmp_path: Path) -> None:
-    """kb/causes.yaml holds fixes and conditions as well."""
+    """Causes hold fixes and conditions as well, each in a file of its own or several in one."""
     causes = """\
 schema: 1
 causes:
@@ -312,7 +319,17 @@ causes:
     found = problems_of(write_base(tmp_path, causes=causes))
     assert any("causes.yaml:7: causes.a/b.fixes[0].action: x: unknown patch 'melt'" in line for line in found)
     assert any("'mood' is not a fact" in line for line in found)
-    assert any("causes.yaml:8: causes.a/c: has no general fix" in line for line in found)
+    assert any("causes.yaml:8: causes.a/c: a/c has no general fix" in line for line in found)
+    (tmp_path / "causes.yaml").unlink()
+    (tmp_path / "causes" / "a").mkdir(parents=True)
+    own = "schema: 1\nid: a/b\ntitle: {en: A, zh: A}\nexplanation: {en: A, zh: A}\n"
+    fixes = "fixes:\n" + causes[causes.index("      - ") : causes.index("  a/c")]
+    (tmp_path / "causes" / "a" / "b.yaml").write_text(own + fixes, encoding="utf-8")
+    (tmp_path / "causes" / "a" / "c.yaml").write_text(own.replace("a/b", "a/c"), encoding="utf-8")
+    found = problems_of(tmp_path)
+    assert any("causes/a/b.yaml:6: fixes[0].action: x: unknown patch 'melt'" in line for line in found)
+    assert any("causes/a/b.yaml" in line and "'mood' is not a fact" in line for line in found)
+    assert any("causes/a/c.yaml:1: a/c has no general fix" in line for line in found)
 
 
 def test_an_issue_without_fixes_needs_general_ones(tmp_path: Path) -> None:
@@ -408,7 +425,7 @@ def test_lint_looks_nothing_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_the_lists_of_values_are_those_that_reports_give() -> None:
     """A value that the reader writes and lint does not know would be called impossible."""
     for fact in ("quantization", "attention", "launcher", "phase", "os"):
-        assert {value for _, _, value in mention_options.TABLES[fact]} == condition_checks.VALUES[fact]
+        assert {value for _, _, value in word_tables.OPTIONS[fact]} == condition_checks.VALUES[fact]
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -157,6 +158,14 @@ def test_files_of_lines_are_read(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"id": "one", "cause": "none", "source": "x", "text": "all is well"}\n\n', encoding="utf-8")
     assert load_cases(tmp_path / "a.jsonl") == [("one", {"cause": "none", "source": "x"}, "all is well")]
     assert [name for name, _, _ in load_cases(tmp_path)] == ["a/one"]
+
+
+def test_a_file_may_hold_several_rounds(tmp_path: Path) -> None:
+    """The ids are then those of the rounds, whatever the file is called, so that reports may move from one to another."""
+    lines = [{"id": "one", "round": name, "cause": "none", "text": name} for name in ("b-1", "b-2")]
+    (tmp_path / "b.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    assert load_cases(tmp_path / "b.jsonl") == [("b-1/one", {"cause": "none"}, "b-1"), ("b-2/one", {"cause": "none"}, "b-2")]
+    assert load_cases(tmp_path) == load_cases(tmp_path / "b.jsonl")
 
 
 @pytest.mark.parametrize("line", ["{", "[]", '{"id": "one", "text": "x"}', '{"cause": "none", "text": "x"}'])

@@ -12,37 +12,37 @@ import yaml
 from lint_bases import GOOD, write_base
 
 from troubleshoot import load_kb
-from troubleshoot.curation import stats
+from troubleshoot.basics.errors import KnowledgeError
+from troubleshoot.curation import lint, stats
 from troubleshoot.curation.text import stats_text
 
-RANGE = {
-    "package": "acme",
-    "ranges": [{"introduced": "1.0", "fixed": "2.0"}],
-    "basis": "measured",
-    "record": "releases/acme.good.acme.json",
-}
+RANGE = {"package": "acme", "ranges": [{"introduced": "1.0", "fixed": "2.0"}], "basis": "measured"}
 WORKS = {"id": "cast", "outcome": "works"}
 
 
 def run(case: str, outcome: str, *fixes: dict[str, Any]) -> dict[str, Any]:
     """Return one verification as a record keeps it."""
-    return {"case": case, "date": "2026-01-02", "before": {"outcome": outcome}, "fixes": list(fixes)}
+    on = {"dtype": "float16", "device": "cpu", "capability": None, "versions": {}}
+    return {"case": case, **on, "date": "2026-01-02", "before": {"outcome": outcome}, "fixes": list(fixes)}
 
 
 def write_record(root: Path, issue: str, *runs: dict[str, Any]) -> None:
-    """Write a record of verifications."""
-    folder = root / "records"
-    folder.mkdir(exist_ok=True)
-    (folder / f"{issue.replace('/', '.')}.json").write_text(json.dumps({"schema": 1, "issue": issue, "runs": list(runs)}))
+    """Record verifications."""
+    append(root, "verifications", *({"schema": 1, "issue": issue, **run} for run in runs))
 
 
 def write_releases(root: Path, issue: str, *probes: tuple[str, str], date: str = "2026-01-02") -> None:
-    """Write a record of a bisection."""
-    folder = root / "records" / "releases"
-    folder.mkdir(parents=True, exist_ok=True)
-    data = {"schema": 1, "issue": issue, "package": "acme", "date": date, "borders": []}
-    data["probes"] = [{"version": version, "state": state, "detail": ""} for version, state in probes]
-    (folder / f"{issue.replace('/', '.')}.acme.json").write_text(json.dumps(data))
+    """Record a bisection; of several, the last counts."""
+    on = {"case": "one", "package": "acme", "device": "cpu", "torch": "", "others": {}, "date": date, "borders": []}
+    seen = [{"version": version, "state": state, "detail": ""} for version, state in probes]
+    append(root, "releases", {"schema": 1, "issue": issue, **on, "probes": seen})
+
+
+def append(root: Path, name: str, *records: dict[str, Any]) -> None:
+    """Add lines to a file of records."""
+    (root / "records").mkdir(exist_ok=True)
+    with (root / "records" / f"{name}.jsonl").open("a", encoding="utf-8") as file:
+        file.writelines(json.dumps(one) + "\n" for one in records)
 
 
 def entry(issue: str, **changes: Any) -> dict[str, Any]:
@@ -98,6 +98,17 @@ def test_a_range_counts_as_measured_only_where_its_record_bears_it_out(root: Pat
     assert stats(load_kb([root], shipped=False)).measured_ranges == 0
 
 
+def test_a_damaged_line_of_the_records_is_told(root: Path) -> None:
+    """With file and line, not counted as if nothing had been run; lint tells it beside everything else."""
+    with (root / "records" / "releases.jsonl").open("a", encoding="utf-8") as file:
+        file.write('{"issue": "acme/good"}\n')
+    with pytest.raises(KnowledgeError, match=r"releases\.jsonl:2: is no record of a run"):
+        stats(load_kb([root], shipped=False))
+    told = [str(one) for one in lint([root], shipped=False)]
+    assert sum("releases.jsonl:2: is no record" in one for one in told) == 1
+    assert len(told) > 1
+
+
 def test_the_text_has_every_count(root: Path) -> None:
     """For people."""
     text = stats_text(stats(load_kb([root], shipped=False)))
@@ -109,7 +120,8 @@ def test_the_counts_of_the_shipped_base_are_true() -> None:
     """Read from the YAML and JSON files themselves, without the tool's own reading."""
     base = load_kb()
     (kb,) = base.roots
-    files = [yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader) for path in sorted(kb.glob("*/*.yaml"))]
+    paths = sorted(path for path in kb.glob("*/*.yaml") if path.parent.name != "words")
+    files = [yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader) for path in paths]
     entries = [one for one in files if one["status"] != "withdrawn"]
     found = stats(base)
     assert found.entries == len(entries)
@@ -122,8 +134,8 @@ def test_the_counts_of_the_shipped_base_are_true() -> None:
     assert found.with_positive_example == sum(bool(one["examples"].get("positive")) for one in entries)
     assert found.with_case == sum("verify" in one for one in entries)
     assert found.with_chinese == sum(bool(one.get("zh", {}).get("title") and one["zh"].get("explanation")) for one in entries)
-    records = [json.loads(path.read_text(encoding="utf-8")) for path in kb.glob("records/*.json") if path.name != "index.json"]
-    shown = {(one["issue"], run["case"]) for one in records for run in one["runs"] if run["before"]["outcome"] == "reproduced"}
+    runs = [json.loads(line) for line in (kb / "records" / "verifications.jsonl").read_text(encoding="utf-8").splitlines()]
+    shown = {(run["issue"], run["case"]) for run in runs if run["before"]["outcome"] == "reproduced"}
     assert found.with_recorded_case == sum((one["id"], one["verify"]["case"]) in shown for one in entries if "verify" in one)
     fails = [(one["id"], fix["id"]) for one in entries for fix in one.get("fixes", ()) if fix.get("expected") == "fails"]
     index = json.loads((kb / "records" / "index.json").read_text(encoding="utf-8"))["issues"]

@@ -242,3 +242,32 @@ def test_what_is_loaded_anew_is_what_diagnose_uses(tmp_path: Path, monkeypatch: 
     (folder / "acme" / "frobnicate.yaml").unlink()
     troubleshoot.reload()
     assert diagnose(MESSAGE, environment="report").first is None
+
+
+CAUSE = """\
+title: {en: Ours, zh: 我们的}
+explanation: {en: A, zh: A}
+fixes: [{id: call-us, kind: other, title: Call us, applicability: manual, action: {steps: [call]}, reason: We know it.}]
+"""
+
+
+def test_an_overlay_replaces_and_adds_causes(tmp_path: Path) -> None:
+    """In files of their own, or several in one; the others stay as they are."""
+    shipped = load_kb().causes.causes
+    head = "schema: 1\nid: "
+    own = overlay(tmp_path / "own", causes__amp__config=f"{head}amp/config\n{CAUSE}", causes__acme__gone=f"{head}acme/gone\n{CAUSE}")
+    indented = CAUSE.replace("\n", "\n    ")
+    several = overlay(tmp_path / "several", causes=f"schema: 1\ncauses:\n  amp/config:\n    {indented}\n  acme/gone:\n    {indented}\n")
+    for root in (own, several):
+        base = load_kb([root])
+        assert base.warnings == ()
+        found = base.causes.causes
+        assert (found["amp/config"].title.en, found["acme/gone"].fixes[0].id) == ("Ours", "call-us")
+        assert {**found, "amp/config": shipped["amp/config"]} == {**shipped, "acme/gone": found["acme/gone"]}
+
+
+def test_the_id_of_a_cause_is_its_path(tmp_path: Path) -> None:
+    """One that is copied and not renamed would replace another."""
+    base = load_kb([overlay(tmp_path, causes__acme__gone="schema: 1\nid: amp/config\n" + CAUSE)])
+    assert base.warnings == (f"{tmp_path.name}/causes/acme/gone.yaml:2: id: is 'amp/config', but the path says 'acme/gone'",)
+    assert "acme/gone" not in base.causes.causes

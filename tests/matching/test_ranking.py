@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 
 from troubleshoot import Diagnosis, diagnose, load_kb
 from troubleshoot.knowledge import KnowledgeBase
+
+CAUSES = Path(__file__).parents[2] / "kb" / "causes"
 
 FAMILY = """\
 schema: 1
@@ -128,7 +131,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
         path = root / f"{name}.yaml"
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    (root / "causes.yaml").write_bytes((Path(__file__).parents[2] / "kb" / "causes.yaml").read_bytes())
+    shutil.copytree(CAUSES, root / "causes")
     return load_kb([root], shipped=False)
 
 
@@ -177,7 +180,7 @@ def test_a_release_alone_does_not_name_a_place(tmp_path: Path) -> None:
         path = tmp_path / f"{name}.yaml"
         path.parent.mkdir()
         path.write_text(text, encoding="utf-8")
-    (tmp_path / "causes.yaml").write_bytes((Path(__file__).parents[2] / "kb" / "causes.yaml").read_bytes())
+    shutil.copytree(CAUSES, tmp_path / "causes")
     base = load_kb([tmp_path], shipped=False)
     assert first(ERROR, base, have={"acme": "1.3"}) == ("torch/frob", "dtype-mismatch/input-vs-weight")
     assert first(FRAMES + ERROR, base, have={"acme": "1.3"}) == ("acme/frob-model", "dtype-mismatch/fp32-island")
@@ -264,7 +267,7 @@ def test_an_entry_that_is_ruled_out_does_not_decide_the_scope(tmp_path: Path, be
     for name, text in {"acme/green-image": SYMPTOM, "acme/tiles": tiles, "out-of-scope": SCOPE}.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / f"{name}.yaml").write_text(text, encoding="utf-8")
-    (tmp_path / "causes.yaml").write_bytes((Path(__file__).parents[2] / "kb" / "causes.yaml").read_bytes())
+    shutil.copytree(CAUSES, tmp_path / "causes")
     report = f"{before}the picture is green\nRuntimeError: frob shapes cannot be multiplied (3 tiles)\n"
     assert answer(report, load_kb([tmp_path], shipped=False)).reason == reason
 
@@ -400,7 +403,7 @@ def test_of_two_wordings_in_one_line_the_one_that_catches_more(tmp_path: Path) -
         short.replace("needs: [{fact: dtype.found, is: float64}]", "likelier: [{fact: dtype.found, is: float64, times: 99}]"),
         encoding="utf-8",
     )
-    (tmp_path / "causes.yaml").write_bytes((Path(__file__).parents[2] / "kb" / "causes.yaml").read_bytes())
+    shutil.copytree(CAUSES, tmp_path / "causes")
     found = answer(ERROR.replace("Half", "Double"), load_kb([tmp_path], shipped=False)).first
     assert found is not None
     assert found.cause == "dtype-mismatch/double"

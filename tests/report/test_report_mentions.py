@@ -8,8 +8,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from troubleshoot.basics import word_tables
 from troubleshoot.reading import read_report
-from troubleshoot.reading.mention_options import TABLES
 
 
 def said(text: str, kind: str) -> list[tuple[str, str]]:
@@ -383,7 +383,7 @@ def test_mentions_have_their_line_and_are_bounded() -> None:
     assert len(report.mentions) <= 400
 
 
-@pytest.mark.parametrize(("literals", "pattern"), [row[:2] for rows in TABLES.values() for row in rows])
+@pytest.mark.parametrize(("literals", "pattern"), [row[:2] for rows in word_tables.OPTIONS.values() for row in rows])
 @given(data=st.data())
 @settings(max_examples=60, deadline=None)
 def test_a_table_pattern_matches_only_where_a_literal_of_its_occurs(literals: tuple[str, ...], pattern: str, data: st.DataObject) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import troubleshoot.lab.verify.bisect as bisect_module
-from troubleshoot.basics.errors import InputError
+from troubleshoot.basics.errors import InputError, KnowledgeError
 from troubleshoot.lab.verify.bisect import CANNOT, Bisection, Border, Probe, find_borders, state_of, write_bisection
 from troubleshoot.lab.verify.outcomes import RunResult
 
@@ -132,7 +133,7 @@ def test_a_record_goes_on_with_the_releases_since(tmp_path: Path) -> None:
     """Nothing of the older half is lost, and the newer half keeps what it was run with."""
     write_bisection(tmp_path, bisection({"4.9.0": "right", "4.10.0": "wrong"}, accelerate="of its time"))
     path = write_bisection(tmp_path, bisection({"4.10.0": "wrong", "5.0.0": "right"}))
-    kept = json.loads(path.read_text(encoding="utf-8"))
+    (kept,) = map(json.loads, path.read_text(encoding="utf-8").splitlines())
     assert [one["version"] for one in kept["probes"]] == ["4.9.0", "4.10.0", "5.0.0"]
     assert [(one["before"], one["after"]) for one in kept["borders"]] == [("4.9.0", "4.10.0"), ("4.10.0", "5.0.0")]
     assert kept["others"] == {"accelerate": "of its time; 1.5.2 from transformers 4.10.0 on"}
@@ -152,3 +153,17 @@ def test_a_record_that_does_not_go_together_is_replaced(later: Bisection, tmp_pa
     write_bisection(tmp_path, bisection({"4.9.0": "right", "4.10.0": "wrong"}))
     path = write_bisection(tmp_path, later)
     assert json.loads(path.read_text(encoding="utf-8")) == json.loads(json.dumps(later.to_dict()))
+
+
+def test_other_records_stay_as_they_are(tmp_path: Path) -> None:
+    """One of another issue, one of another case of an issue that has several, and the file where a line of it is damaged."""
+    one = bisection({"4.9.0": "right", "4.10.0": "wrong"})
+    several = [replace(one, issue="torch/half-on-cpu", case=name, package="torch") for name in ("half_linear_on_cpu", "half_conv_on_cpu")]
+    for each in (one, *several, several[0]):
+        path = write_bisection(tmp_path, each)
+    lines = path.read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line)["case"] for line in lines] == ["half_conv_on_cpu", "half_linear_on_cpu", "static_cache_under_autocast"]
+    path.write_text("\n".join([*lines, "{"]), encoding="utf-8")
+    with pytest.raises(KnowledgeError, match=r"releases\.jsonl:4: is no record of a run"):
+        write_bisection(tmp_path, one)
+    assert path.read_text(encoding="utf-8").splitlines() == [*lines, "{"]

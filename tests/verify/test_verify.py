@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from troubleshoot.basics.errors import InputError, UnknownIssueError
+from troubleshoot.basics.errors import InputError, KnowledgeError, UnknownIssueError
 from troubleshoot.cli import main
 from troubleshoot.engine.records import seen_in
 from troubleshoot.knowledge import load_kb
@@ -230,8 +230,8 @@ def test_records_are_kept_by_device_and_versions(linear: Verification, tmp_path:
     folder = tmp_path / "records"
     write_records(folder, [linear])
     write_records(folder, [linear])
-    data = json.loads((folder / "torch.linear-dtype.json").read_text(encoding="utf-8"))
-    assert len(data["runs"]) == 1
+    lines = (folder / "verifications.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line)["issue"] for line in lines] == ["torch/linear-dtype"]
     seen = seen_in([tmp_path])
     runs = seen("torch/linear-dtype", "cast-inputs")
     assert [(one.outcome, one.device) for one in runs] == [("works", "cpu")]
@@ -239,13 +239,31 @@ def test_records_are_kept_by_device_and_versions(linear: Verification, tmp_path:
     assert seen("torch/linear-dtype", "no-such-fix") == ()
 
 
-@pytest.mark.parametrize("text", ["{", "[]", '{"issue": "a/b", "runs": [{}]}', '{"runs": []}'])
-def test_a_damaged_record_is_named_and_kept(text: str, tmp_path: Path) -> None:
-    """The runs that are still in it would be lost."""
-    (tmp_path / "a.b.json").write_text(text, encoding="utf-8")
-    with pytest.raises(InputError, match=r"a\.b\.json is no record of verifications"):
+def test_a_run_elsewhere_is_another_record(tmp_path: Path) -> None:
+    """Beside runs of other issues and on other versions; the newer of two on the same replaces the older."""
+
+    def run(issue: str, torch: str, verdict: str) -> Verification:
+        before = Before("reproduced")
+        environment = {"packages": {"torch": torch}}
+        return Verification(issue, "one", "minimal", "cpu", environment, before, (), verdict, "float16")  # type: ignore[arg-type]
+
+    write_records(tmp_path, [run("b/two", "2.13.0", "old"), run("a/one", "2.0.1", "old")])
+    write_records(tmp_path, [run("b/two", "2.13.0", "new"), run("b/two", "2.0.1", "new")])
+    found = [json.loads(line) for line in (tmp_path / "verifications.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert [(one["issue"], one["versions"]["torch"], one["verdict"]) for one in found] == [
+        ("a/one", "2.0.1", "old"), ("b/two", "2.0.1", "new"), ("b/two", "2.13.0", "new"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"issue": "a/b", "fixes": []}', "\udcff", "[" * 9999])
+def test_a_damaged_line_is_named_and_kept(text: str, tmp_path: Path) -> None:
+    """The runs that are still in the file would be lost."""
+    run = {**dict.fromkeys(("issue", "case", "dtype", "device", "date"), ""), "capability": None, "versions": {}, "fixes": []}
+    kept = json.dumps({**run, "before": {"outcome": "reproduced"}}).encode() + b"\n" + text.encode("utf-8", "surrogateescape")
+    (tmp_path / "verifications.jsonl").write_bytes(kept)
+    with pytest.raises(KnowledgeError, match=r"verifications\.jsonl:2: is no record of a run"):
         write_records(tmp_path, [])
-    assert (tmp_path / "a.b.json").read_text(encoding="utf-8") == text
+    assert (tmp_path / "verifications.jsonl").read_bytes() == kept
 
 
 def test_missing_or_damaged_records_are_none(tmp_path: Path) -> None:

@@ -130,7 +130,7 @@ def _ask(given: Given, draft: Draft, base: KnowledgeBase) -> Given:
 
     def wrong_cause(answer: str) -> str | None:
         known = base.causes.causes
-        return None if answer in known else f"no such cause.{_alike(answer, known)} All of them: kb/causes.yaml"
+        return None if answer in known else f"no such cause.{_alike(answer, known)} All of them: kb/causes"
 
     def wrong_parent(answer: str) -> str | None:
         return None if answer in base.ids() else f"no such entry.{_alike(answer, base.ids())}"

@@ -109,8 +109,7 @@ def _of(entry: Entry, records: Kept, oldest: str, releases: dict[str, Sequence[s
     for affected in entry.affected:
         if affected.basis != "measured" and (entry.id, affected.package) in records.releases:
             fits = "bear it out: it can say `basis: measured`" if records.bears_out(entry, affected) else "do not bear it out"
-            file = records.releases[entry.id, affected.package]["file"]
-            yield Stale(entry.id, "unused-record", f"{affected_text(affected)} is {affected.basis}, but the releases in {file} {fits}")
+            yield Stale(entry.id, "unused-record", f"{affected_text(affected)} is {affected.basis}, but the releases that were run {fits}")
 
 
 def _range(entry: Entry, affected: Affected, records: Kept, oldest: str, published: Sequence[str] | None) -> Iterator[Stale]:
@@ -120,7 +119,7 @@ def _range(entry: Entry, affected: Affected, records: Kept, oldest: str, publish
         when = f"last measured on {record['date']}" if record else "and nothing says when it was last seen"
         yield Stale(entry.id, "open-range", f"{text} has no end, {when}: is it fixed by now?")
     if affected.basis == "measured" and records.bears_out(entry, affected) is False:
-        yield Stale(entry.id, "contradicted", f"{text}: the releases in {record['file'] if record else ''} behave otherwise")
+        yield Stale(entry.id, "contradicted", f"{text}: the releases that were run behave otherwise")
     # Behind a border that was measured, new releases matter only from time to time: what was fixed may come back.
     open_end = any(part.fixed is None for part in affected.ranges)
     if affected.basis == "measured" and record is not None and published and (open_end or str(record["date"]) < oldest):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from troubleshoot.basics.errors import KnowledgeProblem
 from troubleshoot.knowledge.base import KnowledgeBase
-from troubleshoot.knowledge.collect import CAUSES_FILE, Collected
+from troubleshoot.knowledge.collect import Collected
 from troubleshoot.knowledge.schema import Condition, Entry, Example, Fix
 
 
@@ -48,15 +48,13 @@ class Checked:
         found: list[tuple[Path | str, Entry | None, Condition]] = []
         for entry in self.entries:
             found += [(self.place(entry.id), entry, one) for one in walk(conditions_of(entry))]
-        for cause in self.base.causes.causes.values():
-            found += [(self.causes_place, None, one) for one in walk(conditions_of_fixes(cause.fixes))]
+        for code, cause in self.base.causes.causes.items():
+            found += [(self.cause_place(code)[0], None, one) for one in walk(conditions_of_fixes(cause.fixes))]
         return found
 
-    @property
-    def causes_place(self) -> Path | str:
-        """The last file of the taxonomy."""
-        files = [root / CAUSES_FILE for root in self.base.roots if (root / CAUSES_FILE).is_file()]
-        return files[-1] if files else CAUSES_FILE
+    def cause_place(self, code: str) -> tuple[Path | str, str]:
+        """Return the file of a cause, and what precedes its fields there."""
+        return self.collected.cause_places[code]
 
 
 Check = Callable[[Checked], Iterator[KnowledgeProblem]]

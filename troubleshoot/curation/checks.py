@@ -20,11 +20,14 @@ from troubleshoot.basics.versions import VersionRange, in_ranges, parse_version
 from troubleshoot.curation import condition_checks, example_checks
 from troubleshoot.curation.checked import Check, Checked
 from troubleshoot.curation.growth import superlinear
+from troubleshoot.curation.kept import kept
+from troubleshoot.curation.make_word_tables import COMMAND, FILE, module_of
 from troubleshoot.engine.fixes import actions
 from troubleshoot.engine.matching.releases import affected_text
 from troubleshoot.knowledge.base import KnowledgeBase
-from troubleshoot.knowledge.collect import CAUSES_FILE, SCOPE_FILE, collect
+from troubleshoot.knowledge.collect import CAUSES_FOLDER, SCOPE_FILE, collect
 from troubleshoot.knowledge.compiled import compile_base
+from troubleshoot.knowledge.files import WORDS_FOLDER
 from troubleshoot.knowledge.phrases import parse_phrase
 from troubleshoot.knowledge.schema import NO_CAUSE, Affected, Entry, Fix, MessageTemplate, Verify
 from troubleshoot.knowledge.signs import SIGNS_FILE
@@ -63,11 +66,26 @@ def lint(paths: Sequence[Path | str] = (), *, shipped: bool = True, innocent: Pa
     problems = list(collected.problems)
     checked = Checked(collected, KnowledgeBase(compile_base(collected, []), tuple(roots)), shipped and not paths)
     for check in CHECKS:
-        problems.extend(_located(problem) for problem in check(checked))
+        try:
+            problems.extend(_located(problem) for problem in check(checked))
+        except KnowledgeError as damaged:
+            # A line of the records.
+            problems.extend(damaged.problems)
+    if shipped and roots[0].name == "kb":
+        problems.extend(_check_words(roots[0]))
     folder = innocent or _own_corpus(roots[0] if shipped else None)
     if folder is not None:
         problems.extend(example_checks.check_innocent(checked, folder))
     return sorted(set(problems), key=lambda problem: (str(problem.file), problem.line, problem.text))
+
+
+def _check_words(root: Path) -> Iterator[KnowledgeProblem]:
+    """A checkout's tables of words are those that the package was given."""
+    try:
+        if module_of(root) != FILE.read_bytes():
+            yield KnowledgeProblem(root / WORDS_FOLDER, 1, "", f"was changed, and basics/{FILE.name} was not made anew: {COMMAND}")
+    except KnowledgeError as error:
+        yield from error.problems
 
 
 def _own_corpus(root: Path | None) -> Path | None:
@@ -100,7 +118,7 @@ def _check_causes(checked: Checked) -> Iterator[KnowledgeProblem]:
         named += [cause for fix in entry.fixes for cause in fix.causes]
         for cause in named:
             if cause not in known:
-                yield KnowledgeProblem(place, 1, "cause", f"{cause!r} is not in {CAUSES_FILE}")
+                yield KnowledgeProblem(place, 1, "cause", f"{cause!r} is not in {CAUSES_FOLDER}/")
         if entry.kind == "issue" and (not entry.cause or entry.causes):
             yield KnowledgeProblem(place, 1, "cause", "an issue has exactly one cause; a family lists causes")
         if entry.kind == "family" and (entry.cause or len(entry.causes) < 1):
@@ -237,10 +255,11 @@ def _check_fixes(checked: Checked) -> Iterator[KnowledgeProblem]:
         yield from _fix_problems(entry.fixes, checked.place(entry.id), "")
         if entry.kind == "issue" and not entry.fixes and entry.cause and not _general(checked, entry.cause):
             yield KnowledgeProblem(checked.place(entry.id), 1, "fixes", f"none here, and none in general for {entry.cause}")
-    for name, cause in checked.base.causes.causes.items():
-        yield from _fix_problems(cause.fixes, checked.causes_place, f"causes.{name}.")
+    for code, cause in checked.base.causes.causes.items():
+        place, within = checked.cause_place(code)
+        yield from _fix_problems(cause.fixes, place, within)
         if not cause.fixes:
-            yield KnowledgeProblem(checked.causes_place, 1, f"causes.{name}", "has no general fix")
+            yield KnowledgeProblem(place, 1, within.rstrip("."), f"{code} has no general fix")
 
 
 def _general(checked: Checked, cause: str) -> tuple[Fix, ...]:
@@ -265,13 +284,14 @@ def _fix_problems(fixes: tuple[Fix, ...], place: Path | str, within: str) -> Ite
 
 
 def _check_versions(checked: Checked) -> Iterator[KnowledgeProblem]:
+    measured = kept(checked.base).releases
     for entry in checked.entries:
         place = checked.place(entry.id)
         for index, affected in enumerate(entry.affected):
             where = f"affected[{index}]"
             for text in _range_problems(affected):
                 yield KnowledgeProblem(place, 1, where, f"{affected.package}: {text}")
-            if affected.basis == "measured" and not affected.record:
+            if affected.basis == "measured" and not affected.record and (entry.id, affected.package) not in measured:
                 yield KnowledgeProblem(place, 1, where, f"{affected.package}: `basis: measured` needs the record of a run")
         for name, version in (entry.verify.install if entry.verify else {}).items():
             if parse_version(version) is None:

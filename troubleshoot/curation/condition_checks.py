@@ -22,7 +22,7 @@ from troubleshoot.reading.environment import gpus
 from troubleshoot.reading.environment.package_names import normalise_name
 
 #: Facts with a closed list of values: a condition that asks for another one never holds. Those of a report are the ones that
-#: ``report/mention_options.py`` can write (a test compares them).
+#: ``kb/words/options.yaml`` has (a test compares them).
 VALUES: dict[str, frozenset[str]] = {
     "quantization": frozenset({
         "bitsandbytes-4bit", "bitsandbytes-8bit", "gptq", "awq", "fp8", "gguf", "hqq", "torchao", "quanto", "exl2", "nunchaku",
@@ -92,7 +92,8 @@ def check_possible(checked: Checked) -> Iterator[KnowledgeProblem]:
         if entry is not None and by_template and fact not in caught[entry.id]:
             yield KnowledgeProblem(place, 1, "conditions", f"can never hold: no hole or role of the templates gives {fact}")
     weighed = [(checked.place(entry.id), one) for entry in checked.entries for one in _weighed(entry)]
-    weighed += [(checked.causes_place, one) for cause in checked.base.causes.causes.values() for one in conditions_of_fixes(cause.fixes)]
+    for code, cause in checked.base.causes.causes.items():
+        weighed += [(checked.cause_place(code)[0], one) for one in conditions_of_fixes(cause.fixes)]
     for place, condition in weighed:
         if _never_true(condition):
             text = "can never hold: `none` of a text is false or unknown, never true, for what is not said may still be so"

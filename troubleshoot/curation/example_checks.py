@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -80,19 +81,42 @@ def _shown(text: str) -> str:
 
 
 def check_innocent(checked: Checked, folder: Path) -> Iterator[KnowledgeProblem]:
-    """Nothing in an innocent corpus may be diagnosed."""
+    """Nothing in an innocent corpus may be diagnosed: files of text, and files of JSON lines with an ``id`` and a ``text``."""
+    for path in sorted(folder.rglob("*")):
+        if path.suffix == ".jsonl":
+            try:
+                lines = path.read_text(encoding="utf-8").split("\n")
+            except (OSError, UnicodeDecodeError) as error:
+                yield KnowledgeProblem(path, 1, "", f"{type(error).__name__}: {error}")
+                continue
+            for number, line in enumerate(lines, 1):
+                if line.strip():
+                    yield from _innocent_line(checked, path, number, line)
+        elif path.suffix in (".txt", ".log", ".md") and path.name != "README.md":
+            for at, wrong in _answered(checked, path):
+                yield KnowledgeProblem(path, at, "", wrong)
+
+
+def _innocent_line(checked: Checked, path: Path, number: int, line: str) -> Iterator[KnowledgeProblem]:
+    try:
+        record = json.loads(line)
+        name, text = str(record["id"]), str(record["text"])
+    except (ValueError, KeyError, TypeError) as error:
+        yield KnowledgeProblem(path, number, "", f'is no {{"id": ..., "text": ...}} ({error})')
+        return
+    for at, wrong in _answered(checked, text):
+        yield KnowledgeProblem(path, number, name, f"{wrong} (line {at} of the text)")
+
+
+def _answered(checked: Checked, source: Path | str) -> Iterator[tuple[int, str]]:
+    """Yield what is wrong with an innocent text, and on which of its lines."""
     from troubleshoot.engine.diagnosis import diagnose
 
-    for path in sorted(folder.rglob("*")):
-        if path.suffix not in (".txt", ".log", ".md") or path.name == "README.md":
-            continue
-        try:
-            diagnosis = diagnose(path, environment="report", kb=checked.base)
-        except Exception as error:
-            yield KnowledgeProblem(path, 1, "", f"{type(error).__name__}: {error}")
-            continue
-        if diagnosis.verdict != "unknown" and diagnosis.first is not None:
-            first = diagnosis.first
-            yield KnowledgeProblem(
-                path, (first.evidence[0].line or 1) if first.evidence else 1, "", f"is innocent, but answered {first.issue}"
-            )
+    try:
+        diagnosis = diagnose(source, environment="report", kb=checked.base)
+    except Exception as error:
+        yield 1, f"{type(error).__name__}: {error}"
+        return
+    if diagnosis.verdict != "unknown" and diagnosis.first is not None:
+        first = diagnosis.first
+        yield (first.evidence[0].line or 1) if first.evidence else 1, f"is innocent, but answered {first.issue}"

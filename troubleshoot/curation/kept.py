@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
 from packaging.version import Version
 
 from troubleshoot.basics.versions import VersionRange, in_ranges, parse_version
 from troubleshoot.knowledge import KnowledgeBase
 from troubleshoot.knowledge.schema import Affected, Entry
 from troubleshoot.lab.verify.bisect import CANNOT
+from troubleshoot.lab.verify.records import RELEASES, VERIFICATIONS, ReleasesLine, VerificationLine, read_lines
 
 
 @dataclass(frozen=True)
 class Kept:
-    """The records below the folders of a base."""
+    """The records below the folders of a base. Where a line of them is damaged, asking for them raises a KnowledgeError that names it."""
 
     roots: tuple[Path, ...]
 
@@ -27,24 +28,17 @@ class Kept:
     def runs(self) -> Mapping[str, tuple[Mapping[str, Any], ...]]:
         """The verifications of every issue."""
         found: dict[str, tuple[Mapping[str, Any], ...]] = {}
-        for path in self._files("records/*.json"):
-            data = _read(path)
-            if "runs" in data and "issue" in data:
-                found[data["issue"]] = (*found.get(data["issue"], ()), *data["runs"])
+        for run in self._lines(VERIFICATIONS, VerificationLine):
+            found[run["issue"]] = (*found.get(run["issue"], ()), run)
         return found
 
     @cached_property
     def releases(self) -> Mapping[tuple[str, str], Mapping[str, Any]]:
         """The bisections by issue and package."""
-        found = {}
-        for path in self._files("records/releases/*.json"):
-            data = _read(path)
-            if "probes" in data:
-                found[data["issue"], data["package"]] = {**data, "file": path.name}
-        return found
+        return {(one["issue"], one["package"]): one for one in self._lines(RELEASES, ReleasesLine)}
 
-    def _files(self, pattern: str) -> Sequence[Path]:
-        return [path for root in self.roots for path in sorted(root.glob(pattern))]
+    def _lines(self, name: str, shape: type[Struct]) -> list[dict[str, Any]]:
+        return [one for root in self.roots for one in read_lines(root / "records" / name, shape)]
 
     def reproduced(self, entry: Entry) -> tuple[Mapping[str, Any], ...]:
         """Return the runs in which the entry's own case showed the issue."""
@@ -83,11 +77,3 @@ class Kept:
 def kept(base: KnowledgeBase) -> Kept:
     """Return the records of a base."""
     return Kept(base.roots)
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return data if isinstance(data, dict) else {}

@@ -1,7 +1,8 @@
 """``troubleshoot kb score FOLDER``: how good are the answers on labelled reports?
 
 ``FILE.jsonl`` holds one report a line: ``{"id", "cause", "also": [...], "fix": [kinds], "text"}``, with the cause ``none`` for reports that
-are no precision problem. A folder of such files is taken together, and so is one of folders with ``ID.txt`` files and a ``labels.yaml``
+are no precision problem. A ``round`` names the round that a report came with, where a file holds several; the report's id is then
+``round/id``. A folder of such files is taken together, and so is one of folders with ``ID.txt`` files and a ``labels.yaml``
 (``ID: {cause, also, fix}``), which are easier to make by hand. Reports are diagnosed with ``environment="report"``.
 """
 
@@ -69,22 +70,28 @@ class Scored:
 
 
 def load_cases(path: Path) -> list[tuple[str, dict[str, Any], str]]:
-    """Return (id, label, text) of every labelled report; of a folder with several files or folders, ids are ``file/id``.
+    """Return (id, label, text) of every labelled report; of a folder with several files or folders, ids are ``file/id``
+    (``round/id`` where a line names its round).
 
     Raises:
         InputError: nothing labelled is there, or a line, ``labels.yaml`` or a report is missing or malformed.
     """
     if path.suffix == ".jsonl":
-        return list(_lines(path))
+        return [(f"{round_}/{name}" if round_ else name, label, text) for round_, name, label, text in _lines(path)]
     if (path / "labels.yaml").exists():
         return _pasted(path)
-    rounds = sorted([*path.glob("*.jsonl"), *(labels.parent for labels in path.glob("*/labels.yaml"))])
-    if not rounds:
+    parts = sorted([*path.glob("*.jsonl"), *(labels.parent for labels in path.glob("*/labels.yaml"))])
+    if not parts:
         raise InputError(f"{path}: holds no labelled reports: neither FILE.jsonl nor labels.yaml with one ID.txt for each label")
-    return [(f"{part.stem}/{name}", label, text) for part in rounds for name, label, text in load_cases(part)]
+    cases: list[tuple[str, dict[str, Any], str]] = []
+    for part in parts:
+        found = _lines(part) if part.suffix == ".jsonl" else (("", *one) for one in load_cases(part))
+        cases += [(f"{round_ or part.stem}/{name}", label, text) for round_, name, label, text in found]
+    return cases
 
 
-def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any], str]]:
+def _lines(path: Path) -> Iterator[tuple[str, str, dict[str, Any], str]]:
+    """Yield (round, id, label, text) of each line; the round is empty where the file is one."""
     try:
         content = path.read_text(encoding="utf-8")
     except OSError as error:
@@ -97,7 +104,7 @@ def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any], str]]:
             name, text, _ = str(label.pop("id")), label.pop("text"), label["cause"]
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise InputError(f"{path}:{number}: is no JSON object with id, cause and text ({error!r})") from error
-        yield name, label, str(text)
+        yield str(label.pop("round", "")), name, label, str(text)
 
 
 def _pasted(folder: Path) -> list[tuple[str, dict[str, Any], str]]:

@@ -183,7 +183,7 @@ def shipped_root() -> Path:
     """Return the folder of the shipped base: the checkout's ``kb/`` where this is an editable checkout, else the wheel's copy."""
     package = Path(__file__).resolve().parent.parent
     checkout = package.parent / "kb"
-    if (checkout / "causes.yaml").is_file() and (package.parent / "pyproject.toml").is_file():
+    if (checkout / "causes").is_dir() and (package.parent / "pyproject.toml").is_file():
         return checkout
     return package / "_kb"
 

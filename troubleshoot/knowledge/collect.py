@@ -13,16 +13,19 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import yaml
 
 from troubleshoot.basics.errors import KnowledgeError, KnowledgeProblem
 from troubleshoot.knowledge.files import WORD_ODDS_FILE, yaml_files
 from troubleshoot.knowledge.plugins import ENTRY_POINTS
-from troubleshoot.knowledge.schema import Causes, Entry, Extension, OutOfScope, OutOfScopeFile
+from troubleshoot.knowledge.schema import Cause, CauseFile, Causes, Entry, Extension, OutOfScope, OutOfScopeFile
 from troubleshoot.knowledge.signs import SIGNS_FILE, put_signs, read_signs, used_signs
 from troubleshoot.knowledge.sound import check_sound
 from troubleshoot.knowledge.source import convert, line_of, read_yaml
 from troubleshoot.knowledge.word_odds import WordOdds, read_word_odds
 
+#: A cause is ``causes/FAMILY/NAME.yaml``; an overlay may also give several in one file.
+CAUSES_FOLDER = "causes"
 CAUSES_FILE = "causes.yaml"
 SCOPE_FILE = "out-of-scope.yaml"
 _NO_PLUGIN = "names no folder of an installed package under [troubleshoot.kb]: install the package anew, or remove it"
@@ -32,11 +35,15 @@ _MOST_PROBLEMS = 50
 
 @dataclass
 class Collected:
-    """Everything that was read, before it is compiled. ``places`` gives the file of each entry."""
+    """Everything that was read, before it is compiled. ``places`` gives the file of each entry.
+
+    ``cause_places`` gives the file of each cause and what precedes its fields there.
+    """
 
     entries: dict[str, Entry] = field(default_factory=dict)
     places: dict[str, Path] = field(default_factory=dict)
-    causes: Causes | None = None
+    causes: Causes = field(default_factory=lambda: Causes(schema=1, causes={}))
+    cause_places: dict[str, tuple[Path, str]] = field(default_factory=dict)
     out_of_scope: dict[str, OutOfScope] = field(default_factory=dict)
     signs: dict[str, dict[str, Any]] = field(default_factory=dict)
     used_signs: set[str] = field(default_factory=set)
@@ -109,9 +116,15 @@ def _read(path: Path, root: Path, collected: Collected, extensions: list[tuple[E
     if relative == CAUSES_FILE:
         causes = convert(data, node, Causes, path)
         check_sound(causes, path, node)
-        if collected.causes is not None:
-            causes = Causes(schema=1, causes={**collected.causes.causes, **causes.causes})
-        collected.causes = causes
+        collected.causes.causes.update(causes.causes)
+        collected.cause_places.update((code, (path, f"causes.{code}.")) for code in causes.causes)
+        return
+    if relative.startswith(f"{CAUSES_FOLDER}/") and relative.count("/") == 2:
+        cause = convert(data, node, CauseFile, path)
+        _check_id(cause.id, relative.partition("/")[2], path, node)
+        check_sound(cause, path, node)
+        collected.causes.causes[cause.id] = Cause(cause.title, cause.explanation, cause.fixes)
+        collected.cause_places[cause.id] = (path, "")
         return
     if relative == SCOPE_FILE:
         groups = convert(data, node, OutOfScopeFile, path).groups
@@ -123,12 +136,16 @@ def _read(path: Path, root: Path, collected: Collected, extensions: list[tuple[E
         extensions.append((convert(data, node, Extension, path), path))
         return
     entry = convert(data, node, Entry, path)
-    expected = relative.rsplit(".", 1)[0]
-    if entry.id != expected:
-        raise KnowledgeError((KnowledgeProblem(path, line_of(node, "id"), "id", f"is {entry.id!r}, but the path says {expected!r}"),))
+    _check_id(entry.id, relative, path, node)
     check_sound(entry, path, node)
     collected.entries[entry.id] = entry
     collected.places[entry.id] = path
+
+
+def _check_id(given: str, relative: str, path: Path, node: yaml.Node) -> None:
+    expected = relative.rsplit(".", 1)[0]
+    if given != expected:
+        raise KnowledgeError((KnowledgeProblem(path, line_of(node, "id"), "id", f"is {given!r}, but the path says {expected!r}"),))
 
 
 def _extend(extension: Extension, path: Path, collected: Collected) -> None:

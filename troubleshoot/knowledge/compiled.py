@@ -10,7 +10,6 @@ import msgspec
 from troubleshoot.knowledge.collect import Collected
 from troubleshoot.knowledge.index import FORMAT, GRAM, SCOPE_OWNER, Index
 from troubleshoot.knowledge.phrases import parse_phrase, phrase_keys
-from troubleshoot.knowledge.schema import Causes
 from troubleshoot.knowledge.templates import joined_probes, key_words, parse_template
 
 
@@ -29,7 +28,7 @@ def compile_base(collected: Collected, stamps: list[list[object]]) -> bytes:
         return place
 
     ids = {id_: add(entry) for id_, entry in sorted(collected.entries.items())}
-    causes = add(collected.causes or Causes(schema=1, causes={}))
+    causes = add(collected.causes)
     scope = add(list(collected.out_of_scope.values()))
     word_odds = add(collected.word_odds)
     patterns = _patterns(collected)

@@ -14,8 +14,11 @@ from pathlib import Path
 #: How much words speak for causes; see word_odds.py.
 WORD_ODDS_FILE = "word-odds.json"
 
+#: Tables of words, which are compiled into the package; see basics/word_tables.py.
+WORDS_FOLDER = "words"
+
 #: Folders of a base that hold no entries.
-_NOT_ENTRIES = frozenset({"examples", "records"})
+_NOT_ENTRIES = frozenset({"examples", "records", WORDS_FOLDER})
 _ENDINGS = (".yaml", ".yml")
 
 #: Where a file cannot be looked at, its stamp has this size.
@@ -37,7 +40,7 @@ class UnreadableError(OSError):
 
 
 def yaml_files(root: Path) -> list[Path]:
-    """Return what is named like a YAML file of a base, in a stable order, without examples and records.
+    """Return what is named like a YAML file of a base, in a stable order, without examples, records and words.
 
     It may be anything: :func:`read_regular` tells. A folder that cannot be listed is among them, so that it is told of too.
     """

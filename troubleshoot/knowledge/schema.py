@@ -264,8 +264,15 @@ class Cause(Struct, frozen=True):
     fixes: tuple[Fix, ...] = ()
 
 
+class CauseFile(Cause, frozen=True, kw_only=True):
+    """kb/causes/FAMILY/NAME.yaml: one cause; its id is FAMILY/NAME."""
+
+    schema: Literal[1]
+    id: str
+
+
 class Causes(Struct, frozen=True):
-    """kb/causes.yaml: the taxonomy."""
+    """The taxonomy. An overlay may give several causes at once in a file of this shape, ``causes.yaml``."""
 
     schema: Literal[1]
     causes: dict[str, Cause]

@@ -16,7 +16,7 @@ import yaml
 from troubleshoot.basics.errors import KnowledgeError, KnowledgeProblem
 from troubleshoot.basics.versions import parse_version
 from troubleshoot.knowledge.phrases import ANYWHERE, terms_of
-from troubleshoot.knowledge.schema import Affected, Causes, Condition, Entry, Fix, OutOfScope, Signs
+from troubleshoot.knowledge.schema import Affected, Cause, Causes, Condition, Entry, Fix, OutOfScope, Signs
 from troubleshoot.knowledge.source import line_of
 from troubleshoot.knowledge.templates import TemplateError, most_ways, parse_template
 
@@ -35,7 +35,7 @@ MOST_WAYS = 200_000
 Fault = tuple[str, str]
 
 
-def check_sound(checked: Entry | Causes | Signs | tuple[OutOfScope, ...], path: Path, node: yaml.Node | None) -> None:
+def check_sound(checked: Entry | Cause | Causes | Signs | tuple[OutOfScope, ...], path: Path, node: yaml.Node | None) -> None:
     """Check what was read from a file.
 
     Raises:
@@ -50,9 +50,11 @@ def check_sound(checked: Entry | Causes | Signs | tuple[OutOfScope, ...], path: 
         )
 
 
-def _faults(checked: Entry | Causes | Signs | tuple[OutOfScope, ...]) -> Iterator[Fault]:
+def _faults(checked: Entry | Cause | Causes | Signs | tuple[OutOfScope, ...]) -> Iterator[Fault]:
     if isinstance(checked, Entry):
         yield from _entry_faults(checked)
+    elif isinstance(checked, Cause):
+        yield from _fix_faults(checked.fixes, "")
     elif isinstance(checked, Causes):
         for code, cause in checked.causes.items():
             yield from _fix_faults(cause.fixes, f"causes.{code}.")
@@ -66,7 +68,7 @@ def _faults(checked: Entry | Causes | Signs | tuple[OutOfScope, ...]) -> Iterato
                     yield where, f"{group.id}: {text}"
 
 
-def _as_kept(checked: Entry | Causes | tuple[OutOfScope, ...]) -> Iterator[Fault]:
+def _as_kept(checked: Entry | Cause | Causes | tuple[OutOfScope, ...]) -> Iterator[Fault]:
     """Entries are kept as JSON, which has fewer kinds of values than YAML."""
     kind: object = tuple[OutOfScope, ...] if isinstance(checked, tuple) else type(checked)
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from troubleshoot.basics import word_tables
 from troubleshoot.basics.dtypes import parse_device, parse_dtype
 from troubleshoot.basics.patterns import searched
 from troubleshoot.reading.mentions import Found, compiled
@@ -56,89 +57,6 @@ _FLAG = (
     r"(?:=(\"[^\"\n]{0,200}\"|'[^'\n]{0,200}'|[^\s\"'`]{0,200})"
     r"|[ \t]{1,8}(?![-\\|&;<>])(\"[^\"\n]{0,200}\"|'[^'\n]{0,200}'|[^\s\"'`]{1,200}))?"
 )
-
-#: kind -> (literals of which one occurs, in lower case, wherever the pattern matches; pattern; value). Looking for a literal costs a
-#: hundredth of running a pattern that begins at any word.
-TABLES: dict[str, tuple[tuple[tuple[str, ...], str, str], ...]] = {
-    "quantization": (
-        (
-            ("4bit", "nf4", "qlora", "bnb_4bit_", "bnb-4bit"),
-            r"load[_-]in[_-]4bit['\"]?(?:\s{0,3}[=:]\s{0,3}true|(?<=--load.in.4bit)(?!\s{1,3}false))|bnb_4bit_|\bnf4\b|\bqlora\b|bnb-4bit",
-            "bitsandbytes-4bit",
-        ),
-        (
-            ("8bit", "llm.int8"),
-            r"load[_-]in[_-]8bit['\"]?(?:\s{0,3}[=:]\s{0,3}true|(?<=--load.in.8bit)(?!\s{1,3}false))|llm\.int8|bnb-8bit",
-            "bitsandbytes-8bit",
-        ),
-        (("gptq",), r"\bgptq", "gptq"),
-        (("awq",), r"\bawq\b|\bautoawq\b", "awq"),
-        (("fp8", "float8"), r"\b(?:fp8|float8)(?:_|\b)", "fp8"),
-        (("gguf", "ggml"), r"\bgg(?:uf|ml)\b", "gguf"),
-        (("hqq",), r"\bhqq\b", "hqq"),
-        (("torchao",), r"\btorchao\b", "torchao"),
-        (("quanto",), r"\b(?:optimum[-_.])?quanto\b", "quanto"),
-        (("exl2",), r"\bexl2\b", "exl2"),
-        (("nunchaku",), r"\bnunchaku\b", "nunchaku"),
-    ),
-    "attention": (
-        (("flash",), r"flash[_-]?att(?:entio)?n[_-]?2|use_flash_attention_2", "flash_attention_2"),
-        (("flash",), r"flash[_-]?att(?:entio)?n[_-]?3", "flash_attention_3"),
-        (("eager",), r"att(?:entio)?n_implementation['\"]?\s{0,3}[=:]\s{0,3}['\"]?eager", "eager"),
-        (("sdpa", "scaled_dot"), r"\bsdpa\b|scaled_dot_product_attention", "sdpa"),
-        (("flex_attention",), r"\bflex_attention\b", "flex_attention"),
-        (("xformers", "efficient"), r"enable_xformers|--xformers|memory[_-]efficient[_-]attention", "xformers"),
-        (("sage",), r"\bsage[_-]?attention\b|\bsageattn\b", "sage_attention"),
-    ),
-    "launcher": (
-        (
-            ("torchrun", "distributed", "torchelastic"),
-            r"\btorchrun\b|torch[./]distributed[./](?:run|launch)\b|\btorchelastic",
-            "torchrun",
-        ),
-        (("launch",), r"\baccelerate\s{1,3}launch\b|accelerate/commands/launch\.py", "accelerate"),
-        (
-            ("deepspeed", "[launch"),
-            r"(?<![\w-])deepspeed\s{1,3}(?:--\S|[\w./-]{1,80}\.py)|deepspeed/launcher|\[launch\.py:\d",
-            "deepspeed",
-        ),
-        (("mpirun", "mpiexec"), r"\bmpi(?:run|exec)\b", "mpirun"),
-        (("ray",), r"\bray::|\bray\.(?:train|init|remote)|\bray job submit|\(raytrainworker", "ray"),
-        (("srun", "sbatch", "slurm"), r"\bsrun\b|\bsbatch\b|\bslurm", "slurm"),
-        (("lightning",), r"\blightning\.pytorch|\bpytorch_lightning|\bpytorch[- ]lightning|\blightning(?:/|\.)", "lightning"),
-    ),
-    "phase": (
-        (
-            ("tun", "train", "sft", "backward", "optimizer.step", "训练", "微调"),
-            r"\b(?:fine-?\s?tun\w{0,4}|train(?:ing|er)?(?:\.py)?|sft|backward|optimizer\.step)(?![A-Za-z0-9_])|训练|微调",
-            "training",
-        ),
-        (
-            ("inference", "generat", "predict", "sampling", "推理", "生成"),
-            r"\b(?:inference|generat(?:e|ing|ion)|predict(?:ion|ing)?|sampling)(?![A-Za-z0-9_])|推理|生成",
-            "inference",
-        ),
-        (
-            ("from_pretrained", "load", "加载"),
-            r"from_pretrained|\bloading\b|\bload(?:ed|s)? (?:the |a |this )?(?:model|checkpoint|weights)|load_state_dict|加载",
-            "loading",
-        ),
-        (("sav", "保存"), r"save_pretrained|\bsav(?:e|ing) (?:the |a )?(?:model|checkpoint|weights)|torch\.save\b|保存", "saving"),
-        (("export", "导出"), r"\bonnx\.export|\bexport(?:ing)? (?:to|the)\b|torch\.export|optimum-cli export|导出", "export"),
-        (("compile", "_dynamo", "inductor"), r"torch\.compile\b|torch[./]_dynamo|torchinductor|torch[./]_inductor", "compile"),
-    ),
-    "os": (
-        (("wsl",), r"\bwsl ?2?\b", "wsl"),
-        (("win",), r"\bwindows(?:[ -]?(?:\d{1,4}|server|nt))?\b|\bwin(?:10|11|32)\b", "windows"),
-        (
-            ("linux", "ubuntu", "debian", "centos", "rhel", "fedora", "colab", "kaggle"),
-            r"\b(?:linux|ubuntu|debian|centos|rhel|fedora|colab|kaggle)\b",
-            "linux",
-        ),
-        (("macos", "darwin", "os"), r"\b(?:macos|darwin|os ?x)\b", "macos"),
-    ),
-}
-
 
 #: What stands before an option or a verb that was left out: "without --fp16", "I don't use fp16", "不加 --fp16".
 #: Who cannot or could not run in float16 asked for it.
@@ -267,7 +185,7 @@ def flags(found: Found) -> None:
 def from_table(found: Found, kind: str) -> None:
     """Note the first place of each value of ``quantization``, ``attention``, ``launcher``, ``phase`` or ``os``."""
     low = found.low
-    for literals, pattern, value in TABLES[kind]:
+    for literals, pattern, value in word_tables.OPTIONS[kind]:
         if not any(literal in low for literal in literals):
             continue
         match = compiled(pattern).search(found.text)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
+from troubleshoot.basics import word_tables
 from troubleshoot.basics.patterns import anchored, composed, searched
 from troubleshoot.reading.elsewhere import is_bound, works_there
-from troubleshoot.reading.mention_tables import IMPORTS, PACKAGES
 from troubleshoot.reading.mentions import Found, compiled
 
 _RELEASE = r"\d{1,4}(?:\.\d{1,5}){1,4}(?:\.?(?:a|b|rc|dev|post)\d+)*(?:\+[\w.]+)?"
@@ -113,7 +113,7 @@ def presence(found: Found) -> None:
 
 def _by_first_word() -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
-    for name in PACKAGES:
+    for name in word_tables.PACKAGES:
         found.setdefault(name.replace("-", " ").split(" ", 1)[0], []).append(name)
     return found
 
@@ -133,11 +133,11 @@ def _packages(found: Found) -> re.Pattern[str] | None:
 
 def _known(spelled: str) -> str | None:
     low = spelled.lower()
-    return PACKAGES.get(low.replace("_", "-")) or PACKAGES.get(low)
+    return word_tables.PACKAGES.get(low.replace("_", "-")) or word_tables.PACKAGES.get(low)
 
 
 def _imported(module: str) -> str | None:
-    return IMPORTS.get(module) or PACKAGES.get(module.replace("_", "-"))
+    return word_tables.IMPORTS.get(module) or word_tables.PACKAGES.get(module.replace("_", "-"))
 
 
 def _normal(name: str) -> str:

@@ -8,19 +8,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 
+from troubleshoot.basics import word_tables
 from troubleshoot.basics.patterns import searched
 from troubleshoot.basics.redact import redacted_start
-from troubleshoot.reading.mention_tables import (
-    ATTENTION_WORDS,
-    DEVICE_WORDS,
-    DTYPE_WORDS,
-    FAMILIES,
-    GPU_WORDS,
-    LAUNCH_WORDS,
-    OS_WORDS,
-    PHASE_WORDS,
-    QUANT_WORDS,
-)
 from troubleshoot.reading.report import Mention
 
 #: More mentions than this tell nothing more: a log that prints its configuration at each step.
@@ -123,6 +113,7 @@ def _run(found: Found) -> None:
     from troubleshoot.reading import mention_options as options
 
     words = found.words
+    triggers = word_tables.TRIGGERS
     if _VERSION.search(found.text):
         from troubleshoot.reading.mention_versions import versions
 
@@ -131,24 +122,22 @@ def _run(found: Found) -> None:
         from troubleshoot.reading.mention_versions import presence
 
         presence(found)
-    if not words.isdisjoint(DTYPE_WORDS):
+    if not words.isdisjoint(triggers["dtype"]):
         options.dtypes(found)
-    if not words.isdisjoint(GPU_WORDS) or CARD_NUMBER.search(found.text):
+    if not words.isdisjoint(triggers["gpu"]) or CARD_NUMBER.search(found.text):
         from troubleshoot.reading.mention_models import gpus
 
         gpus(found)
-    if not words.isdisjoint(DEVICE_WORDS):
+    if not words.isdisjoint(triggers["device"]):
         options.devices(found)
     if "autocast" in words or "gradscaler" in words:
         options.autocast(found)
-    for kind, trigger in (
-        ("quantization", QUANT_WORDS), ("attention", ATTENTION_WORDS), ("launcher", LAUNCH_WORDS), ("phase", PHASE_WORDS), ("os", OS_WORDS),
-    ):  # fmt: skip
-        if not words.isdisjoint(trigger) or (kind == "phase" and not found.text.isascii()):
+    for kind in word_tables.OPTIONS:
+        if not words.isdisjoint(triggers[kind]) or (kind == "phase" and not found.text.isascii()):
             options.from_table(found, kind)
     if "--" in found.text:
         options.flags(found)
-    families = words & FAMILIES
+    families = words & word_tables.FAMILIES
     if families or "/" in found.text or "For" in found.text or "Model" in found.text or "Pipeline" in found.text or "Autoenc" in found.text:
         from troubleshoot.reading.mention_models import models
 

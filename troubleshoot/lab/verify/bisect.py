@@ -5,11 +5,9 @@ The diagnosis has no part in it: it would bring in the ranges that are to be mea
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -20,10 +18,10 @@ from packaging.version import InvalidVersion, Version
 
 from troubleshoot.basics.errors import InputError
 from troubleshoot.basics.redact import redact_data
-from troubleshoot.basics.saving import save
 from troubleshoot.knowledge import KnowledgeBase, load_kb
 from troubleshoot.lab.verify import index, installers, isolated, processes
 from troubleshoot.lab.verify.outcomes import RunResult
+from troubleshoot.lab.verify.records import RELEASES, ReleasesLine, read_lines, write_lines
 from troubleshoot.lab.verify.registry import cases_of
 from troubleshoot.lab.verify.runner import reproduce
 from troubleshoot.lab.verify.signals import stoppable
@@ -298,20 +296,25 @@ def state_of(result: RunResult) -> str:
 
 
 def write_bisection(folder: Path, result: Bisection) -> Path:
-    """Write the record of a bisection below a folder of records and return its file.
+    """Add a bisection to a folder of records and return the file.
 
     An older record of this case is continued where it was made on the same device and torch, both ran at least one release, and these
     did the same in both: what ``kb stale`` asks for are the releases since. Otherwise it is replaced.
+
+    Raises:
+        OSError: the folder cannot be written.
+        KnowledgeError: a record in it is damaged.
     """
-    target = folder / "releases"
-    target.mkdir(parents=True, exist_ok=True)
-    own = cases_of(result.issue, None)
-    several = f".{result.case}" if len(own) > 1 else ""
-    path = target / f"{result.issue.replace('/', '.')}{several}.{result.package}.json"
-    with suppress(OSError, ValueError, KeyError, TypeError):
-        result = _continued(json.loads(path.read_text(encoding="utf-8")), result)
-    told = redact_data(result.to_dict(), personal=False)
-    save(path, (json.dumps(told, ensure_ascii=False, indent=1) + "\n").encode("utf-8", "backslashreplace"))
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / RELEASES
+    several = len(cases_of(result.issue, None)) > 1
+    others = []
+    for old in read_lines(path, ReleasesLine):
+        if (old["issue"], old["package"]) != (result.issue, result.package) or (several and old["case"] != result.case):
+            others.append(old)
+        else:
+            result = _continued(old, result)
+    write_lines(path, [*others, redact_data(result.to_dict(), personal=False)])
     return path
 
 

@@ -6,9 +6,10 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
+from troubleshoot.basics import word_tables
 from troubleshoot.basics.patterns import anchored, searched
 from troubleshoot.reading.environment.gathering import Draft
-from troubleshoot.reading.environment.package_names import CONDA_NAMES, looks_complete, normalise_name
+from troubleshoot.reading.environment.package_names import looks_complete, normalise_name
 
 _NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
 _VERSION = r"v?\d[0-9A-Za-z.!+_-]*"
@@ -165,7 +166,7 @@ def _conda_name(draft: Draft, name: str, version: str, build: str | None) -> str
             draft.detail("torch.cuda", digits if "." in digits else f"{digits[:-1]}.{digits[-1]}")
         elif "cpu" in build:
             draft.detail("torch.cuda", "cpu")
-    return CONDA_NAMES.get(name, name)
+    return word_tables.CONDA.get(name, name)
 
 
 def conda_package(draft: Draft, name: str, version: str, build: str | None, line: int) -> str:

@@ -4,29 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-#: Packages that bear another name on conda channels.
-CONDA_NAMES: dict[str, str] = {
-    "pytorch": "torch", "pytorch-gpu": "torch", "pytorch-cpu": "torch", "tensorflow-base": "tensorflow", "py-opencv": "opencv-python",
-    "opencv": "opencv-python", "msgpack-python": "msgpack", "python-xxhash": "xxhash", "faiss-gpu": "faiss-gpu", "python-tzdata": "tzdata",
-    "sentencepiece-python": "sentencepiece", "pytorch-triton": "pytorch-triton", "torchtriton": "triton", "matplotlib-base": "matplotlib",
-}  # fmt: skip
-
-#: Packages whose import name is not that of their distribution.
-_IMPORTS = {"open_clip": "open-clip-torch"}
-
-#: What a package has always required: a listing that names the first without the others was shortened.
-_WITNESSES: dict[str, tuple[str, ...]] = {
-    "torch": ("typing-extensions",),
-    "transformers": ("tqdm", "packaging"),
-    "accelerate": ("psutil",),
-    "torchvision": ("torch",),
-    "torchaudio": ("torch",),
-    "pandas": ("python-dateutil",),
-    "matplotlib": ("cycler",),
-    "jinja2": ("markupsafe",),
-    "sympy": ("mpmath",),
-}
-_TORCH_2 = ("filelock", "jinja2", "sympy", "networkx")
+from troubleshoot.basics import word_tables
 
 #: Shorter listings are taken for excerpts.
 _SHORTEST = 8
@@ -44,7 +22,7 @@ def normalise_name(name: str) -> str:
 
 def distribution_of(import_name: str) -> str:
     """Return the PEP 503 name of the distribution that brings a package: ``open_clip`` is in open-clip-torch."""
-    return _IMPORTS.get(import_name) or normalise_name(import_name)
+    return word_tables.FRAME_IMPORTS.get(import_name) or normalise_name(import_name)
 
 
 def looks_complete(versions: Mapping[str, str | None]) -> bool:
@@ -55,8 +33,8 @@ def looks_complete(versions: Mapping[str, str | None]) -> bool:
     """
     if len(versions) < _SHORTEST or "torch" not in versions:
         return False
-    wanted: Iterable[str] = (needed for name, all_ in _WITNESSES.items() if name in versions for needed in all_)
+    wanted: Iterable[str] = (needed for name, all_ in word_tables.WITNESSES.items() if name in versions for needed in all_)
     if not all(needed in versions for needed in wanted):
         return False
     major = (versions["torch"] or "").partition(".")[0]
-    return not (major.isdigit() and int(major) >= 2) or all(needed in versions for needed in _TORCH_2)
+    return not (major.isdigit() and int(major) >= 2) or all(needed in versions for needed in word_tables.TORCH_2)
