@@ -27,6 +27,8 @@ TOP = {
     "questions",
     "culprit",
     "errors",
+    "numbers",
+    "requirements",
 }
 ISSUE = {
     "issue",

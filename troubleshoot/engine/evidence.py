@@ -27,7 +27,18 @@ VOCABULARY = CAUGHT | frozenset({
     "support.float16", "support.bfloat16", "support.float8", "support.float4",
     "package.", "python", "os", "cuda", "rocm", "driver", "torch.build",
     "quantization", "attention", "autocast", "launcher", "device-map", "phase", "model", "flag.",
+    "numbers.explained_by", "numbers.beyond_rounding_of", "numbers.overflow_of", "numbers.underflow_of", "numbers.integer_limit_of",
+    "numbers.bytes_per_value",
+    "requires.capability_min", "requires.capability_max", "accepts.arch", "accepts.dtype", "refuses.arch", "refuses.dtype",
+    "got.arch", "got.dtype", "got.device",
 })  # fmt: skip
+
+#: The facts that are read from numbers and refusals only when they are asked for.
+_NUMBERS = {
+    "rounding": "numbers.explained_by", "beyond-rounding": "numbers.beyond_rounding_of", "overflow": "numbers.overflow_of",
+    "underflow": "numbers.underflow_of", "integer-limit": "numbers.integer_limit_of", "bytes": "numbers.bytes_per_value",
+}  # fmt: skip
+_DEMANDS = ("numbers.", "requires.", "accepts.", "refuses.", "got.")
 
 
 def is_among(name: str, facts: frozenset[str]) -> bool:
@@ -170,7 +181,14 @@ class Facts:
             return found
         if name.startswith("support."):
             return self.support(name.removeprefix("support."))
+        if name.startswith(_DEMANDS):
+            return self.told.get(name, ())
         return ()
+
+    @lazy_attribute
+    def told(self) -> dict[str, tuple[Fact, ...]]:
+        """What the report's numbers and refusals tell; read when a condition first asks."""
+        return told_facts(self.report)
 
     def package(self, name: str) -> Package | None:
         """Return what is known of a distribution."""
@@ -206,6 +224,42 @@ class Facts:
         """Tell whether the program is known to run on the CPU alone."""
         kinds = self.stated.get("device.kind", ())
         return bool(kinds) and all(kind.value == "cpu" for kind in kinds)
+
+
+def told_facts(report: Report) -> dict[str, tuple[Fact, ...]]:
+    """Return what a report's numbers and refusals tell, by fact name; they are read when this is first called."""
+    found: dict[str, list[Fact]] = {}
+
+    def add(name: str, value: str, line: int, text: str) -> None:
+        facts = found.setdefault(name, [])
+        if all(fact.value != value for fact in facts):
+            facts.append(Fact(value, "report", line, text))
+
+    for one in report.reckoned:
+        add(_NUMBERS[one.verdict], one.of, one.line, one.text)
+    for demand in report.requirements:
+        for prefix, archs, dtypes in (
+            ("accepts", demand.accepts_arch, demand.accepts_dtypes),
+            ("refuses", demand.refuses_arch, demand.refuses_dtypes),
+            ("got", demand.got_arch, demand.got_dtypes),
+        ):
+            for arch in archs:
+                add(f"{prefix}.arch", str(arch), demand.line, demand.text)
+                if prefix == "accepts":
+                    for end, bound in (("min", arch.min), ("max", arch.max)):
+                        if number := capability_number(bound):
+                            add(f"requires.capability_{end}", number, demand.line, demand.text)
+            for dtype in dtypes:
+                add(f"{prefix}.dtype", dtype, demand.line, demand.text)
+        if demand.got_device:
+            add("got.device", demand.got_device, demand.line, demand.text)
+    return {name: tuple(facts) for name, facts in found.items()}
+
+
+def capability_number(arch: str | None) -> str | None:
+    """Return ``8.9`` for ``sm_89``; None for what is no compute capability."""
+    digits = (arch or "").removeprefix("sm_").rstrip("af")
+    return f"{digits[:-1]}.{digits[-1]}" if arch and arch.startswith("sm_") and digits.isdigit() else None
 
 
 def collect_facts(report: Report, environment: Environment, answers: dict[str, str] | None = None) -> Facts:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
 from troubleshoot.reading.environment.machine import Environment, Package
 from troubleshoot.reading.report import Report
+
+if TYPE_CHECKING:
+    from troubleshoot.reading.requirements import Requirement
 
 SCHEMA = 1
 
@@ -150,6 +153,11 @@ class Diagnosis:
             "questions": [msgspec.to_builtins(one) for one in self.questions],
             "culprit": _culprit(self.culprit),
             "errors": list(self.errors),
+            "numbers": [
+                {"verdict": one.verdict, "of": one.of, "numbers": list(one.numbers), "line": one.line, "text": one.text}
+                for one in self.report.reckoned
+            ],
+            "requirements": [_requirement(one) for one in self.report.requirements],
         }
         from troubleshoot.basics.redact import redact_data
 
@@ -172,6 +180,16 @@ def _failure(failure: Any) -> dict[str, Any]:
         "role": failure.role,
         "fingerprint": failure.fingerprint,
         "place": {"user": failure.place.user, "library": failure.place.library},
+    }
+
+
+def _requirement(one: Requirement) -> dict[str, Any]:
+    return {
+        "accepts": {"arch": [str(arch) for arch in one.accepts_arch], "dtypes": list(one.accepts_dtypes)},
+        "refuses": {"arch": [str(arch) for arch in one.refuses_arch], "dtypes": list(one.refuses_dtypes)},
+        "got": {"arch": [str(arch) for arch in one.got_arch], "dtypes": list(one.got_dtypes), "device": one.got_device},
+        "line": one.line,
+        "text": one.text,
     }
 
 

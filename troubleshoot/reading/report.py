@@ -7,8 +7,15 @@ Line numbers count from 1 in the text as it was pasted, before anything was stri
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import msgspec
+
+from troubleshoot.basics.lazy import lazy_attribute
+
+if TYPE_CHECKING:
+    from troubleshoot.reading.magnitudes import Reckoned
+    from troubleshoot.reading.requirements import Requirement
 
 
 class Frame(msgspec.Struct, frozen=True):
@@ -155,3 +162,17 @@ class Report:
             if failure.role == "cause":
                 return failure
         return self.failures[0] if self.failures else None
+
+    @lazy_attribute
+    def reckoned(self) -> tuple[Reckoned, ...]:
+        """What the report's numbers tell of dtypes; read when it is first asked for."""
+        from troubleshoot.reading.magnitudes import reckon
+
+        return reckon(self.lines, self.numbers)
+
+    @lazy_attribute
+    def requirements(self) -> tuple[Requirement, ...]:
+        """What the report's refusals accept and what they got; read when it is first asked for."""
+        from troubleshoot.reading.requirements import read_requirements
+
+        return read_requirements(self.lines, self.numbers)
