@@ -77,7 +77,7 @@ works: no_problems no_issue no_issues without_issue without_issues without_probl
 works: just_runs it_runs ran_fine runs_fine run_ok comes_out_straight comes_out_right do_get_updated gets_updated sane ordinary reasonable usable good_picture generates_normally trains_properly properly nothing_is_lost intact succeed finishes finished
 works: 正常 没问题 没有问题 没有任何问题 没事 没啥问题 好好的 就好了 好了 能跑 能训 能用 可以训练 对的 对得上 对上了 完全对得上 没毛病 都对 就对 结果对 才对 对 都好 很稳 稳 恢复 恢复正常 跑通 通过 成功 跑完 精度才回来 能推理 可以跑 可以用 是可以的 可以的 可以运行 能正常 可以正常 没出过问题 不会这样 都不会 从来没乱过 不出现 跑得通 都行 就行 就可以了 不会出现 没任何问题 无问题 解决了 就可以 没这个问题 没有这个问题 没有此问题 无此问题 无异常 没有异常 回答得好好的 也好 很好 一致 可以出图 能出图
 gone: doesn't_happen doesn't_come doesn't_occur doesn't_show_up never_happens did_not_happen don't_show_up does_not_happen does_not_occur didn't_happen doesn't_appear not_happen not_occur not_show_up no_longer_appears never_comes_up isn't_there none_of_it
-works: never_fails have_no_drop no_drop does_train does_run does_work it_does_train like_it_should
+works: it_trains now_trains never_fails have_no_drop no_drop does_train does_run does_work it_does_train like_it_should
 release=before: used_to_work worked_before previously_worked worked_until used_to_be_fine worked_fine_before 以前没问题 以前正常 之前没问题 之前都正常 之前正常 was_fine_before worked_fine_until
 works: used_to_work worked_before previously_worked worked_until used_to_be_fine worked_fine_before 以前没问题 以前正常 之前没问题 之前都正常 之前正常 was_fine_before worked_fine_until
 fails: nan nans inf infinity black noise noisy garbage garbled gibberish nonsense meaningless broken wrong bad mismatch mismatches blank empty useless terrible unusable incorrect zeros zero_loss green
@@ -102,7 +102,7 @@ less: less_often rarer later_than milder less_frequent a_bit_better slightly_bet
 better: better
 other: 又变成 就变成 却变成 结果变成 different_error another_error new_error a_different_error turns_into other_error 换了个错 另一个错误 新的错误 别的错误 新错误 error_changes error_changed now_a_different in_exchange
 against: against 针对
-idle: for_what_it's_worth very_same same_code same_script same_model same_prompt same_data same_seed same_command same_settings same_workflow same_input same_image same_machine same_config same_picture same_file same_time same_model_and same_card same_gpu same_environment same_checkpoint same_length the_same_way 同样的数据 同样代码 同样命令 一样的代码 命令一样 同样的模型 同样的代码 同样的命令 同样的环境 同样的脚本 同样环境 同样配置 同样的配置 两边一模一样 i_got_it_from worthwhile
+idle: the_work your_work great_work nice_work good_work 时不时 不仅 不但 不断 not_only not_just 没想到 不好意思 good_luck good_day good_morning 你好 大佬好 您好 the_right all_right_reserved right_now 好像 最好的 不得不 差不多 不久 不知道 不清楚 不小心 不同 for_what_it's_worth very_same same_code same_script same_model same_prompt same_data same_seed same_command same_settings same_workflow same_input same_image same_machine same_config same_picture same_file same_time same_model_and same_card same_gpu same_environment same_checkpoint same_length the_same_way 同样的数据 同样代码 同样命令 一样的代码 命令一样 同样的模型 同样的代码 同样的命令 同样的环境 同样的脚本 同样环境 同样配置 同样的配置 两边一模一样 i_got_it_from worthwhile
 
 # --- marks ------------------------------------------------------------------------------------------------------------------------------
 not: not no never without neither nor none cannot can't can not don't doesn't didn't isn't aren't wasn't weren't won't wouldn't couldn't hasn't haven't nothing stopped_giving nobody free_of lacks cant doesnt didnt isnt dont wont

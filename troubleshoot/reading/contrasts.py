@@ -95,6 +95,7 @@ class _Run:
     also: bool = False
     only: bool = False
     tried: bool = False
+    denied: bool = False
 
 
 _SETTING, _OUTCOMES = "setting", ("works", "fails", "errors", "oom", "again", "same", "gone", "less", "better", "other")
@@ -232,6 +233,8 @@ def _named(line: str, tokens: Sequence[_Token], at: int, found: list[_Item]) -> 
         if end < len(tokens) and _VERSION.match(tokens[end].word) and not _SIZE.match(tokens[end].word):
             return _setting(line, tokens, "release", at, end + 1)
         return None
+    if found and found[-1].end == at and found[-1].kind == _SETTING and found[-1].dim not in ("release", "gpu"):
+        return None
     beside = tokens[at - 1].word if at else ""
     if _VERSION.match(word) and not _SIZE.match(word) and (
         word.count(".") > 1 or word[0] == "v" or "rc" in word or beside in _BEFORE_RELEASE or after in ("nightly", "release", "版")
@@ -251,6 +254,7 @@ def _setting(line: str, tokens: Sequence[_Token], dim: str, at: int, end: int) -
 
 
 _IMPERATIVES = frozenset("use try please append".split())  # noqa: SIM905
+_MERELY_NOT = frozenset("no not 不 没 没有 minus zero out".split())  # noqa: SIM905
 _SWITCHED = frozenset("true false 0 1 none no off on yes 16 32 auto".split())  # noqa: SIM905
 _OLDER = frozenset("older old newer newest latest previous earlier nightly new different another other".split())  # noqa: SIM905
 
@@ -267,6 +271,9 @@ def _sentences(line: str, number: int) -> Iterator[tuple[list[_Clause], str]]:
         if row in taken:
             continue
         if word == "." and row and tokens[row - 1].word.isdigit() and len(tokens[row - 1].word) < 3 and row + 1 < len(tokens):
+            # "1. bf16 2. no tf32"
+            bounds.append((start, row, "", sep))
+            start, sep = row + 1, ","
             continue
         if word in _ENDS and (word != "." or row + 1 == len(tokens) or tokens[row + 1].start > token.end):
             bounds.append((start, row, word, sep))
@@ -302,7 +309,9 @@ def _settings(items: list[_Item], words: list[str], begin: int) -> list[_Item]:
         between = lambda mark: all(not (mark.end <= other.at < one.at) for other in found)  # noqa: E731, B023
         before = [mark for mark in items if mark.end <= one.at and one.at - mark.end <= 3 and between(mark)]
         after = [mark for mark in items if 0 <= mark.at - one.end <= 2]
-        if any(mark.kind == "instead" and mark.text.lower() not in ("把", "将", "从", "from") for mark in before):
+        if any(mark.kind == "instead" and mark.text.lower() not in ("把", "将", "从", "from", "was") for mark in before) or words[:1] == ["was"]:
+            continue
+        if one.dim == "attention" and any(mark.dim == "release" and mark.end == one.at for mark in items):
             continue
         if any(one.end <= mark.at and any(mark.end <= other.at and other.dim == one.dim for other in found) for mark in change):
             continue
@@ -389,6 +398,7 @@ def _runs(lines: list[tuple[int, str]]) -> Iterator[_Run]:
     pending: list[_Item] = []
     referred: list[_Item] = []
     before: _Run | None = None
+    header: _Run | None = None
     table: list[list[str]] = []
     for number, line in lines:
         stripped = line.strip()
@@ -403,16 +413,46 @@ def _runs(lines: list[tuple[int, str]]) -> Iterator[_Run]:
         table = []
         if stripped[:5].lower() in ("- [ ]", "* [ ]"):
             continue
-        stripped = _BULLET.sub("", stripped, count=1)
+        bullet = _BULLET.match(stripped)
+        if bullet:
+            stripped = stripped[bullet.end() :]
+        else:
+            header = None
+        code, mark, comment = stripped.partition(" #")
+        if mark and code.strip() and comment.strip():
+            found = list(_commented(code, comment, number))
+            if found:
+                before = found[-1]
+                yield from found
+            continue
         for clauses, mark in _sentences(stripped, number):
-            told = _told(clauses, mark)
-            found, pending = _bind(told, pending or referred, before)
+            found, pending = _bind(_told(clauses, mark), pending or referred, before)
+            if header and not found and pending:
+                found, pending = [_Run(pending, header.outcome, number, stripped, header.also)], []
             if found:
                 referred, before = [], found[-1]
             yield from found
+        if not bullet and before and not before.settings and stripped.endswith(_OPEN) and before.line == number:
+            header = before
 
 
-_BULLET = searched(r"^(?:[-*+•] (?:\[[xX]\] )?|\d{1,2}[.)] )")
+#: How a line ends that a list goes on with.
+_OPEN = (":", "：", " with", " on", " for", " when", " using", " under", " in")
+
+
+def _commented(code: str, comment: str, number: int) -> Iterator[_Run]:
+    """Yield the runs of ``code  # what came out``."""
+    written = [one for clauses, _ in _sentences(code, number) for clause in clauses for one in clause.settings]
+    for clauses, mark in _sentences(comment, number):
+        found, _ = _bind(_told(clauses, mark), [], None)
+        for run in found:
+            run.settings = run.settings or written
+            yield run
+            if run.outcome in _FAILING and written and {one.dim for one in run.settings} & {one.dim for one in written} and run.settings is not written:
+                yield _Run(written, "works", number, code.strip())
+
+
+_BULLET = anchored(r"(?:[-*+•] (?:\[[xX]\] )?|\d{1,2}[.)] )")
 
 
 def _row(head: list[str], row: list[str], number: int, text: str) -> Iterator[_Run]:
@@ -440,7 +480,7 @@ def _row(head: list[str], row: list[str], number: int, text: str) -> Iterator[_R
 def _cell(cell: str, number: int) -> _Clause:
     tokens = _tokens(cell)
     items = _items(cell, tokens)
-    return _Clause(items, number, cell, "", _settings(items, [], 0))
+    return _Clause(items, number, cell, settings=_settings(items, [], 0))
 
 
 def _bind(clauses: list[_Clause], pending: list[_Item], before: _Run | None) -> tuple[list[_Run], list[_Item]]:
@@ -461,7 +501,7 @@ def _bind(clauses: list[_Clause], pending: list[_Item], before: _Run | None) -> 
         tried = tried or clause.has("tried") or clause.has("change")
         neither = neither or clause.opens in ("neither", "nor")
         if not settings and last and not held:
-            if clause.has("off") and not clause.has("ison") and (outcome or clause.opens in ("without", "leave")):
+            if any(one.kind == "off" and one.text.lower() not in _MERELY_NOT for one in clause.items) and not clause.has("ison") and (outcome or clause.opens in ("without", "leave")):
                 settings = [_flipped(one) for one in last if one.dim in OFF and one.value != "off"][:1]
                 pending = []
             elif clause.has("ison") and outcome:
@@ -471,15 +511,23 @@ def _bind(clauses: list[_Clause], pending: list[_Item], before: _Run | None) -> 
             held, last = [], settings
             continue
         if not outcome and previous and _ellipsis(clause, bool(held), neither):
-            outcome = "works" if previous.outcome in _FAILING else "fails" if previous.outcome == "works" else ""
+            none = any(one.text.lower() == "none" for one in clause.items)
+            outcome = "works" if previous.outcome in _FAILING or none else "fails" if previous.outcome == "works" else ""
             also = False
         if outcome:
+            if clause.has("gone") and any(one.kind in _FAILING for one in clause.items):
+                # "The NaN on my 3090 is gone with ...": the card is where it was.
+                settings = [one for one in settings if one.dim != "gpu"]
+            if also and not settings and {"gpu", "release"} <= {one.dim for one in held}:
+                # "On my 3090 (torch 2.3) it is black too": who says so, and nothing that was changed.
+                held = []
             own = [*held, *settings]
             if not own and runs and not clause.has("only"):
                 _amend(runs[-1], clause, outcome, also)
                 continue
             own = own or pending
             runs.append(_Run(own, outcome, clause.line, clause.text, also or also_held, clause.has("only"), tried))
+            runs[-1].denied = outcome == "works" and (clause.has("not") or clause.has("gone"))
             last = own or last
             header = outcome if clause.has("gone") or clause.has("works") else ""
             held, pending, also_held = [], [], False
@@ -502,12 +550,12 @@ def _ellipsis(clause: _Clause, held: bool, neither: bool) -> bool:
     marks = [one for one in clause.items if one.kind == "not"]
     if not marks or not (clause.settings or held):
         return False
-    if clause.opens in ("none", "nor") or (neither and not clause.settings):
-        return True
-    if neither and clause.has("first"):
+    if neither:
         return True
     if not clause.settings:
         return len(clause.text) < 20
+    if any(one.text.lower() == "none" for one in marks):
+        return True
     first, final = clause.settings[0], clause.settings[-1]
     return any(mark.at >= final.end and mark is marks[-1] for mark in marks) or any(mark.end + 1 == first.at and "'" in mark.text for mark in marks)
 
@@ -516,7 +564,9 @@ def _amend(run: _Run, clause: _Clause, outcome: str, also: bool) -> None:
     """Let a clause that has an outcome and no setting say more of the run before it."""
     if outcome == "same" and run.outcome in _FAILING:
         run.also = True
-    elif outcome in _FAILING and run.outcome == "works" and run.settings:
+    elif clause.has("tried") or clause.has("change"):
+        return
+    elif outcome in _FAILING and run.outcome == "works" and run.settings and (run.denied or clause.has("but") or clause.sep in ("but", "却", "但")):
         run.outcome = outcome
     elif outcome == "works" and clause.has("gone") and run.outcome in _FAILING:
         run.outcome = outcome
@@ -607,7 +657,7 @@ def _against(run: _Run, main: _Run | None, theirs: dict[str, set[str]]) -> Itera
     tier = min((_LATER.get(one.dim, 0) for one in others), default=0)
     others = [one for one in others if _LATER.get(one.dim, 0) == tier]
     if not shared:
-        if failing and not (run.also or run.tried or run.outcome == "oom" or any(one.value == "off" or f"{one.dim}={one.value}" in _ALTERNATIVE for one in others)):
+        if failing and outcome != "other" and not (run.also or run.tried or run.outcome == "oom" or any(one.value == "off" or f"{one.dim}={one.value}" in _ALTERNATIVE for one in others)):
             for one in differing:
                 theirs.setdefault(one.dim, set()).add(one.value)
             return
