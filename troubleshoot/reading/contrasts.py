@@ -10,6 +10,7 @@ Nothing here is run unless a text has both a setting and an outcome; every step 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -28,10 +29,10 @@ _LONGEST = 1200
 _MOST = 40
 
 _TOKEN = searched(
-    r"(?:pytorch|torch|python|cuda|vllm|transformers|cu)(?=[0-9])|--[a-z][a-z0-9-]{0,60}|v?[0-9]{1,6}(?:\.[0-9]{1,6}){1,4}(?:[._+-]?[a-z0-9]{1,20}){0,3}(?![a-z0-9])|[a-z0-9]++(?:'[a-z]{1,4})?"
+    r"(?:pytorch|torch|python|cuda|vllm|transformers|cu)(?=[0-9])|--[a-z][a-z0-9-]{0,60}|v?[0-9]{1,6}(?:\.[0-9]{1,6}){1,4}(?:[.-]?(?:post|rc|dev|alpha|beta|a|b|git|m)[0-9]{0,12}){0,2}(?:\+[a-z0-9.]{1,20})?(?![a-z0-9])|[a-z0-9]++(?:'[a-z]{1,4})?"
     r"|!{3,9}|！{2,9}|->|=>|→|[\u3400-\u9fff]|[^\s\w\"`*'“”「」]"
 )
-_VERSION = anchored(r"v?[0-9]{1,4}(?:\.[0-9]{1,5}){1,4}(?:[._+-]?[a-z0-9]{1,20}){0,3}$")
+_VERSION = anchored(r"v?[0-9]{1,4}(?:\.[0-9]{1,8}){1,4}(?:[.-]?(?:post|rc|dev|alpha|beta|a|b|git)[0-9]{0,12}){0,2}(?:\+[a-z0-9.]{1,20})?$")
 _PIXELS = anchored(r"[0-9]{3,4}[x×*][0-9]{3,4}$")
 _SIZE = anchored(r"[0-9]{1,4}(?:\.[0-9])?[bm]$")
 _CARD = anchored(r"(?:[0-9]{1,2}x)?(?:rtx|gtx)?(?:9[678]0|10[5-8]0|16[56]0|20[678]0|30[5-9]0|40[6-9]0|50[6-9]0|p[456]000|a[2456]000)(?:d|ti|s|super|m)?$")
@@ -44,7 +45,7 @@ _BEFORE_RELEASE = frozenset("到 成 回 本 release version tag".split())  # no
 _ENDS = frozenset(".!?;。！？；")
 _BREAKS = frozenset(",，、:：()（）|—–") | {"->", "=>", "→"}
 _CONJUNCTIONS = frozenset(
-    "and but while whereas though although yet however or then whereas plus so because since vs versus 但 而 可 却".split()  # noqa: SIM905
+    "and but while whereas though although unless yet however or then whereas plus so because since vs versus 但 而 可 却".split()  # noqa: SIM905
 )
 
 
@@ -95,7 +96,11 @@ class _Run:
     also: bool = False
     only: bool = False
     tried: bool = False
+    explicit: bool = False
     denied: bool = False
+    late: bool = False
+    listed: bool = False
+    near: bool = True
 
 
 _SETTING, _OUTCOMES = "setting", ("works", "fails", "errors", "oom", "again", "same", "gone", "less", "better", "other")
@@ -182,6 +187,10 @@ def _items(line: str, tokens: Sequence[_Token]) -> list[_Item]:
             at += 1
             continue
         text = line[tokens[at].start : tokens[at + size - 1].end]
+        if "_" in text and entries[0][1] == "weights":
+            # A name in code: base_model.
+            at += size
+            continue
         found += [_Item(kind, dim, value, at, at + size, text) for kind, dim, value in entries]
         at += size
     return found
@@ -205,6 +214,9 @@ def _phrase(tokens: Sequence[_Token], at: int, lexicon: dict[str, list[tuple[tup
                 break
             row += 1
         else:
+            if words[-1] == "same" and row < len(tokens) and tokens[row].word not in _AFTER_SAME and tokens[row].word[:1].isalpha():
+                # "the same prompt" tells of no outcome.
+                continue
             return row - at, entries
     return 0, ()
 
@@ -219,15 +231,15 @@ def _named(line: str, tokens: Sequence[_Token], at: int, found: list[_Item]) -> 
             end += 1
         if end > at + 1 or word == "titan":
             return _setting(line, tokens, "gpu", at, end)
-    if (_NAMED_CARD.match(word) or _CARD.match(word)) and after not in _STEPS:
+    if (_NAMED_CARD.match(word) or _CARD.match(word)) and after not in _STEPS and line[tokens[at].end : tokens[at].end + 1] not in _TIMES:
         while end < len(tokens) and tokens[end].word in ("ti", "super", "pro", "max", "ultra", "laptop"):
             end += 1
         return _setting(line, tokens, "gpu", at, end)
-    if word in _OLDER and (after in PACKAGES or after in RELEASED):
+    if word in _OLDER and after not in _NO_RELEASE and (after in PACKAGES or after in RELEASED):
         return _setting(line, tokens, "release", at, end + 1)
     if _PIXELS.match(word):
         return _Item(_SETTING, "size", word, at, end, word)
-    if word in PACKAGES or word in RELEASED:
+    if (word in PACKAGES and word not in _NO_RELEASE) or word in RELEASED:
         while end < len(tokens) and end < at + 3 and tokens[end].word in ("=", "==", "version", "release", ":", "is", "at", "to", "back", "tag", "到", "换", "成", "v", "of", "from"):
             end += 1
         if end < len(tokens) and _VERSION.match(tokens[end].word) and not _SIZE.match(tokens[end].word):
@@ -241,7 +253,7 @@ def _named(line: str, tokens: Sequence[_Token], at: int, found: list[_Item]) -> 
         or any(one.dim == "release" and at - one.end < 5 for one in found[-3:])
     ):
         return _setting(line, tokens, "release", at, end)
-    if _SIZE.match(word) or word.rstrip("0123456789.") in FAMILIES and word not in ("t", "sd", "sam", "opt", "command", "phi", "led", "bark", "clip", "flux"):
+    if _SIZE.match(word) or word.rstrip("0123456789.") in FAMILIES and word not in _NO_MODEL:
         while end < len(tokens) and end < at + 5 and (_SIZE.match(tokens[end].word) or tokens[end].word in FAMILIES or _VERSION.match(tokens[end].word) and tokens[end].start == tokens[end - 1].end + 1 and line[tokens[end].start - 1] == "-"):
             end += 1
         return _setting(line, tokens, "weights", at, end)
@@ -254,7 +266,11 @@ def _setting(line: str, tokens: Sequence[_Token], dim: str, at: int, end: int) -
 
 
 _IMPERATIVES = frozenset("use try please append".split())  # noqa: SIM905
+_NO_RELEASE = frozenset("datasets evaluate hub ray accelerate lightning flax".split())  # noqa: SIM905
+_NO_MODEL = frozenset("t sd sam opt command phi led bark clip flux controlnet unet siglip dino encodec detr vit stable".split())  # noqa: SIM905
+_TIMES = ("*", "×", "%", "/", "_")
 _MERELY_NOT = frozenset("no not 不 没 没有 minus zero out".split())  # noqa: SIM905
+_AFTER_SAME = frozenset("on with in for under too again there here at as if when either regardless no whether and or but 的".split())  # noqa: SIM905
 _SWITCHED = frozenset("true false 0 1 none no off on yes 16 32 auto".split())  # noqa: SIM905
 _OLDER = frozenset("older old newer newest latest previous earlier nightly new different another other".split())  # noqa: SIM905
 
@@ -308,7 +324,7 @@ def _settings(items: list[_Item], words: list[str], begin: int) -> list[_Item]:
     for one in found:
         between = lambda mark: all(not (mark.end <= other.at < one.at) for other in found)  # noqa: E731, B023
         before = [mark for mark in items if mark.end <= one.at and one.at - mark.end <= 3 and between(mark)]
-        after = [mark for mark in items if 0 <= mark.at - one.end <= 2]
+        after = [mark for mark in items if 0 <= mark.at - one.end <= 3]
         if any(mark.kind == "instead" and mark.text.lower() not in ("把", "将", "从", "from", "was") for mark in before) or words[:1] == ["was"]:
             continue
         if one.dim == "attention" and any(mark.dim == "release" and mark.end == one.at for mark in items):
@@ -348,8 +364,9 @@ def _resolved(clause: _Clause) -> str:
             signs.append(kind)
     if not signs:
         return ""
-    if "other" in signs:
-        return "other"
+    if "other" in signs and "works" not in signs:
+        return "other" if len(signs) > 1 or clause.items[-1].text.lower() != "instead" else ""
+    signs = [sign for sign in signs if sign != "other"]
     if "same" in signs:
         return "same"
     if "gone" in signs:
@@ -379,7 +396,7 @@ def _told(clauses: list[_Clause], mark: str) -> list[_Clause]:
                 clause.settings = hushed
         if any(clause.has(kind) for kind in _SILENT):
             silent = True
-        elif row == 0 and clause.opens in _IMPERATIVES:
+        elif row == 0 and clause.opens in _IMPERATIVES and clause.text[len(clause.opens) :][:1] == " ":
             silent = True
         elif any(one.kind == "ask" for one in clause.items) and (any(one.kind == "ask" and not one.text.isascii() for one in clause.items) or (mark in "?？" and any(one.kind == "ask" and clause.items and one is clause.items[0] for one in clause.items))):
             silent = True
@@ -399,9 +416,13 @@ def _runs(lines: list[tuple[int, str]]) -> Iterator[_Run]:
     referred: list[_Item] = []
     before: _Run | None = None
     header: _Run | None = None
+    tried = listed = False
     table: list[list[str]] = []
     for number, line in lines:
         stripped = line.strip()
+        if not header:
+            pending = []
+        listed = (listed and _BULLET.match(stripped) is not None) or (stripped.endswith((":", "：")) and _TRIED_SO_FAR.search(stripped) is not None)
         if stripped[:1] == ">":
             referred = [one for clauses, _ in _sentences(stripped.lstrip("> "), number) for clause in clauses for one in clause.settings]
             continue
@@ -411,6 +432,8 @@ def _runs(lines: list[tuple[int, str]]) -> Iterator[_Run]:
                 yield from _row(table[0], table[-1], number, stripped)
             continue
         table = []
+        if _LOGGED.match(stripped):
+            continue
         if stripped[:5].lower() in ("- [ ]", "* [ ]"):
             continue
         bullet = _BULLET.match(stripped)
@@ -426,7 +449,11 @@ def _runs(lines: list[tuple[int, str]]) -> Iterator[_Run]:
                 yield from found
             continue
         for clauses, mark in _sentences(stripped, number):
-            found, pending = _bind(_told(clauses, mark), pending or referred, before)
+            told = _told(clauses, mark)
+            found, pending = _bind(told, pending or referred, before, tried or bool(referred))
+            for run in found if listed else ():
+                run.tried = run.listed = bool(run.settings)
+            tried = any(clause.has("tried") or clause.has("also") for clause in told)
             if header and not found and pending:
                 found, pending = [_Run(pending, header.outcome, number, stripped, header.also)], []
             if found:
@@ -452,6 +479,8 @@ def _commented(code: str, comment: str, number: int) -> Iterator[_Run]:
                 yield _Run(written, "works", number, code.strip())
 
 
+_LOGGED = anchored(r"[/\\$!]|File |python3? |[^ ]{0,200}\.py[\": ]|(?:\S{0,24} ){0,3}\S{0,24}\b(?:WARNING|INFO|DEBUG|ERROR|FAILED|PASSED|Traceback)\b")
+_TRIED_SO_FAR = searched(r"\btried\b|\btested\b|\bdone so far\b|\battempt(?:s|ed)\b|试过|尝试", re.IGNORECASE)
 _BULLET = anchored(r"(?:[-*+•] (?:\[[xX]\] )?|\d{1,2}[.)] )")
 
 
@@ -483,7 +512,7 @@ def _cell(cell: str, number: int) -> _Clause:
     return _Clause(items, number, cell, settings=_settings(items, [], 0))
 
 
-def _bind(clauses: list[_Clause], pending: list[_Item], before: _Run | None) -> tuple[list[_Run], list[_Item]]:
+def _bind(clauses: list[_Clause], pending: list[_Item], before: _Run | None, carried: bool = False) -> tuple[list[_Run], list[_Item]]:
     """Bind settings to outcomes in the told clauses of a sentence. Return the runs, and settings whose outcome is still to come.
 
     ``pending`` are settings of the sentence before that had no outcome, ``before`` is the last run that was read.
@@ -502,10 +531,14 @@ def _bind(clauses: list[_Clause], pending: list[_Item], before: _Run | None) -> 
         neither = neither or clause.opens in ("neither", "nor")
         if not settings and last and not held:
             if any(one.kind == "off" and one.text.lower() not in _MERELY_NOT for one in clause.items) and not clause.has("ison") and (outcome or clause.opens in ("without", "leave")):
-                settings = [_flipped(one) for one in last if one.dim in OFF and one.value != "off"][:1]
+                settings = [_flipped(one) for one in last if one.dim in OFF and one.value != "off"][:1] or [
+                    one._replace(dim="autocast", value="off", text="") for one in last if f"{one.dim}={one.value}" in ("dtype=float16", "dtype=bfloat16")
+                ][:1]
                 pending = []
             elif clause.has("ison") and outcome:
                 settings = [one._replace(value="on") for one in last if one.dim in OFF and one.value == "off"]
+        if not outcome and settings and runs and (clause.has("unless") or clause.opens == "unless"):
+            outcome = "works" if runs[-1].outcome in _FAILING else ""
         if outcome == "mixed":
             runs += _split(clause)
             held, last = [], settings
@@ -515,18 +548,26 @@ def _bind(clauses: list[_Clause], pending: list[_Item], before: _Run | None) -> 
             outcome = "works" if previous.outcome in _FAILING or none else "fails" if previous.outcome == "works" else ""
             also = False
         if outcome:
+            if not settings and not held and outcome == "works" and clause.text.lower().startswith(("no error", "without any error", "没有报错", "无报错")):
+                # Wrong numbers come without an error too.
+                continue
             if clause.has("gone") and any(one.kind in _FAILING for one in clause.items):
                 # "The NaN on my 3090 is gone with ...": the card is where it was.
                 settings = [one for one in settings if one.dim != "gpu"]
-            if also and not settings and {"gpu", "release"} <= {one.dim for one in held}:
+            if also and not settings and not tried and {"gpu", "release"} <= {one.dim for one in held}:
                 # "On my 3090 (torch 2.3) it is black too": who says so, and nothing that was changed.
                 held = []
-            own = [*held, *settings]
-            if not own and runs and not clause.has("only"):
-                _amend(runs[-1], clause, outcome, also)
-                continue
-            own = own or pending
+            own, held_before = [*held, *settings], bool(held)
+            if not own and runs and not any(clause.has(kind) for kind in ("only", "tried", "change")):
+                if _amends(runs[-1], clause, outcome, also):
+                    continue
+                pending = []
+            own = own or (pending if outcome != "same" and not also or carried else [])
             runs.append(_Run(own, outcome, clause.line, clause.text, also or also_held, clause.has("only"), tried))
+            now = any(part.has("now") for part in clauses)
+            runs[-1].late = now or (previous is not None and previous.outcome in _FAILING) or any(one.text.lower() == "than" for one in clause.items)
+            runs[-1].near = now or bool(settings or held_before)
+            runs[-1].explicit = clause.has("only")
             runs[-1].denied = outcome == "works" and (clause.has("not") or clause.has("gone"))
             last = own or last
             header = outcome if clause.has("gone") or clause.has("works") else ""
@@ -540,6 +581,9 @@ def _bind(clauses: list[_Clause], pending: list[_Item], before: _Run | None) -> 
                 held = [*held, *settings]
                 also_held = also_held or also
             last = settings
+    if not runs and held and clauses and clauses[-1].settings and clauses[-1].text.lower().endswith((" too", " as well")):
+        # "Not just the T4, the A10G too."
+        return [_Run(clauses[-1].settings, "again", clauses[-1].line, clauses[-1].text, True)], []
     for run in runs:
         run.text = run.text or clauses[-1].text
     return runs, held or ([] if runs else pending)
@@ -560,18 +604,17 @@ def _ellipsis(clause: _Clause, held: bool, neither: bool) -> bool:
     return any(mark.at >= final.end and mark is marks[-1] for mark in marks) or any(mark.end + 1 == first.at and "'" in mark.text for mark in marks)
 
 
-def _amend(run: _Run, clause: _Clause, outcome: str, also: bool) -> None:
-    """Let a clause that has an outcome and no setting say more of the run before it."""
+def _amends(run: _Run, clause: _Clause, outcome: str, also: bool) -> bool:
+    """Let a clause that has an outcome and no setting say more of the run before it; tell whether it is about that run."""
     if outcome == "same" and run.outcome in _FAILING:
         run.also = True
-    elif clause.has("tried") or clause.has("change"):
-        return
     elif outcome in _FAILING and run.outcome == "works" and run.settings and (run.denied or clause.has("but") or clause.sep in ("but", "却", "但")):
         run.outcome = outcome
     elif outcome == "works" and clause.has("gone") and run.outcome in _FAILING:
         run.outcome = outcome
     elif outcome in _FAILING and also:
         run.also = True
+    return not (outcome in _FAILING and run.outcome == "works")
 
 
 def _flipped(one: _Item) -> _Item:
@@ -608,15 +651,17 @@ def _contrasts(runs: list[_Run]) -> Iterator[Contrast]:
         for run in runs:
             run.settings = [one._replace(dim="compile", value="off") if (one.dim, one.value) == ("attention", "eager") else one for one in run.settings]
     failing = [run for run in runs if run.outcome in _FAILING]
-    main = next((run for run in failing if not run.also and not any(f"{one.dim}={one.value}" in _ALTERNATIVE for one in run.settings)), None)
+    main = next((run for run in failing if not run.also and not any(f"{one.dim}={one.value}" in _ALTERNATIVE for one in run.settings) and not (run.outcome == "oom" and run.tried) and not run.listed), None)
     if main is None:
         worked = {one.dim for run in runs if run.outcome == "works" for one in run.settings}
-        main = next((run for run in failing if not worked.isdisjoint(one.dim for one in run.settings)), None)
+        main = next((run for run in failing if not run.listed and not worked.isdisjoint(one.dim for one in run.settings)), None)
     theirs: dict[str, set[str]] = {}
     for one in main.settings if main else ():
         theirs.setdefault(one.dim, set()).add(one.value)
     seen: set[tuple[str, str, str]] = set()
     found = [contrast for run in runs for contrast in _against(run, main, theirs)]
+    if main is not None and any(run.outcome == "works" and not run.settings for run in runs):
+        main.only = True
     if not any(one.outcome == "gone" for one in found):
         found += [contrast for run in failing if run.only for contrast in _only(run)]
     for contrast in found:
@@ -629,6 +674,7 @@ def _contrasts(runs: list[_Run]) -> Iterator[Contrast]:
 
 #: Settings that are always a second try.
 _ALTERNATIVE = frozenset(("batch=small", "input=short", "lr=low", "weights==other", "fresh=yes", "seed=other", "nodes=off", "release=changed"))
+_CHANGED = frozenset(("off", "float32", "cpu", "before", "mixed", "older", "old", "previous", "earlier", "nightly", "newest", "latest", "newer"))
 #: Which of several things that differ is what was tried: a switch or a release before a dtype, and the card last.
 _LATER = {"dtype": 1, "device": 1, "weights": 2, "gpu": 3}
 
@@ -645,11 +691,21 @@ def _against(run: _Run, main: _Run | None, theirs: dict[str, set[str]]) -> Itera
         (run.outcome == "oom" and main.outcome != "oom") or {run.outcome, main.outcome} == {"fails", "errors"}
     ):
         outcome = "other"
+    elif run.outcome == "oom" and main is None and run.tried:
+        outcome = "other"
+    if run.outcome == "works" and "on" in theirs.get("quantization", ()) and any(one.dim == "dtype" for one in run.settings) and "dtype" not in theirs:
+        if not any(one.dim == "quantization" for one in run.settings):
+            yield Contrast("no-quantization", "gone", "", run.line, run.text)
+            return
     differing = [one for one in run.settings if one.value not in theirs.get(one.dim, ())]
     shared = [one for one in differing if one.dim in theirs]
-    others = [one for one in differing if _experiment(one, theirs)]
+    others = [one for one in differing if _experiment(one, theirs, run.outcome == "works")]
     if any(one.dim == "release" and one.value != "changed" for one in others):
         others = [one for one in others if one.value != "changed"]
+    if len({one.value.split()[0] for one in others if one.dim == "release"}) > 1 and not (run.tried or run.late or run.also):
+        # A list of versions is an environment.
+        others = [one for one in others if one.dim != "release"]
+        shared = [one for one in shared if one.dim != "release"]
     if any(one.dim == "fresh" for one in others):
         others = [one for one in others if one.dim != "release"]
     if any(one.dim == "dtype" for one in others):
@@ -657,6 +713,11 @@ def _against(run: _Run, main: _Run | None, theirs: dict[str, set[str]]) -> Itera
     tier = min((_LATER.get(one.dim, 0) for one in others), default=0)
     others = [one for one in others if _LATER.get(one.dim, 0) == tier]
     if not shared:
+        if run.outcome == "works" and not (run.late or run.tried or run.only or run.denied or main is None and len(run.settings) == 1):
+            # What works before anything fails is mostly the user's own setting, as far as it goes.
+            others = [one for one in others if f"{one.dim}={one.value}" in _ALTERNATIVE and not one.text[-1:].isdigit() or one.value.split()[0] in _CHANGED]
+        if run.outcome == "works" and not (run.near or run.denied):
+            others = []
         if failing and outcome != "other" and not (run.also or run.tried or run.outcome == "oom" or any(one.value == "off" or f"{one.dim}={one.value}" in _ALTERNATIVE for one in others)):
             for one in differing:
                 theirs.setdefault(one.dim, set()).add(one.value)
@@ -664,7 +725,7 @@ def _against(run: _Run, main: _Run | None, theirs: dict[str, set[str]]) -> Itera
         others = [one for one in others if (one.dim, one.value) != ("dtype", "float16") or run.tried]
         others = [one for one in others if one.dim != "weights" or one.value == "=other" or (failing and run.also)]
     for one in shared or others:
-        experiment = _experiment(one, theirs)
+        experiment = _experiment(one, theirs, run.outcome == "works")
         if experiment:
             yield Contrast(experiment, outcome, _value(one, experiment), run.line, run.text)
 
@@ -672,12 +733,12 @@ def _against(run: _Run, main: _Run | None, theirs: dict[str, set[str]]) -> Itera
 def _only(run: _Run) -> Iterator[Contrast]:
     """What "only with two GPUs" says of one."""
     for one in run.settings:
-        experiment = OPPOSITE.get(f"{one.dim}={one.value}") or (OFF.get(one.dim, "") if one.value == "on" else "")
+        experiment = OPPOSITE.get(f"{one.dim}={one.value}") or (OFF.get(one.dim, "") if one.value == "on" and run.explicit else "")
         if experiment:
             yield Contrast(experiment, "gone", "", run.line, run.text)
 
 
-def _experiment(one: _Item, theirs: dict[str, set[str]]) -> str:
+def _experiment(one: _Item, theirs: dict[str, set[str]], working: bool) -> str:
     key = f"{one.dim}={one.value}"
     if one.dim == "gpu":
         return "other-gpu"
@@ -695,6 +756,8 @@ def _experiment(one: _Item, theirs: dict[str, set[str]]) -> str:
         return "other-attention"
     if key == "device=cuda" and "device" not in theirs or key == "device=gpu" and "cpu" not in theirs.get("device", ()):
         return ""
+    if key == "autocast=on":
+        return "autocast" if working else ""
     return TRIED.get(key, "")
 
 
