@@ -187,7 +187,7 @@ def _items(line: str, tokens: Sequence[_Token]) -> list[_Item]:
             at += 1
             continue
         text = line[tokens[at].start : tokens[at + size - 1].end]
-        if "_" in text and entries[0][1] == "weights":
+        if line[tokens[at + size - 1].end :][:3] == ".py" or ("_" in text and entries[0][1] == "weights"):
             # A name in code: base_model.
             at += size
             continue
@@ -231,7 +231,7 @@ def _named(line: str, tokens: Sequence[_Token], at: int, found: list[_Item]) -> 
             end += 1
         if end > at + 1 or word == "titan":
             return _setting(line, tokens, "gpu", at, end)
-    if (_NAMED_CARD.match(word) or _CARD.match(word)) and after not in _STEPS and line[tokens[at].end : tokens[at].end + 1] not in _TIMES:
+    if (_NAMED_CARD.match(word) or _CARD.match(word)) and after not in _STEPS and not _is_size(line, tokens[at].end):
         while end < len(tokens) and tokens[end].word in ("ti", "super", "pro", "max", "ultra", "laptop"):
             end += 1
         return _setting(line, tokens, "gpu", at, end)
@@ -258,6 +258,11 @@ def _named(line: str, tokens: Sequence[_Token], at: int, found: list[_Item]) -> 
             end += 1
         return _setting(line, tokens, "weights", at, end)
     return None
+
+
+def _is_size(line: str, end: int) -> bool:
+    """Tell whether a number goes on as 960*540, 1080/2000 or 1660_x do."""
+    return line[end : end + 1] in _TIMES and line[end : end + 1] != "" and (line[end] in "%/_" or line[end + 1 : end + 4].isdigit() and len(line[end + 1 : end + 4]) == 3)
 
 
 def _setting(line: str, tokens: Sequence[_Token], dim: str, at: int, end: int) -> _Item:
@@ -442,7 +447,7 @@ def _runs(lines: list[tuple[int, str]]) -> Iterator[_Run]:
         else:
             header = None
         code, mark, comment = stripped.partition(" #")
-        if mark and code.strip() and comment.strip():
+        if mark and code.strip() and comment.strip() and ". " not in code:
             found = list(_commented(code, comment, number))
             if found:
                 before = found[-1]
@@ -451,7 +456,7 @@ def _runs(lines: list[tuple[int, str]]) -> Iterator[_Run]:
         for clauses, mark in _sentences(stripped, number):
             told = _told(clauses, mark)
             found, pending = _bind(told, pending or referred, before, tried or bool(referred))
-            for run in found if listed else ():
+            for run in found if listed and bullet else ():
                 run.tried = run.listed = bool(run.settings)
             tried = any(clause.has("tried") or clause.has("also") for clause in told)
             if header and not found and pending:
@@ -722,7 +727,7 @@ def _against(run: _Run, main: _Run | None, theirs: dict[str, set[str]]) -> Itera
             for one in differing:
                 theirs.setdefault(one.dim, set()).add(one.value)
             return
-        others = [one for one in others if (one.dim, one.value) != ("dtype", "float16") or run.tried]
+        others = [one for one in others if (one.dim, one.value) != ("dtype", "float16") or run.tried or run.outcome == "same"]
         others = [one for one in others if one.dim != "weights" or one.value == "=other" or (failing and run.also)]
     for one in shared or others:
         experiment = _experiment(one, theirs, run.outcome == "works")
@@ -754,7 +759,7 @@ def _experiment(one: _Item, theirs: dict[str, set[str]], working: bool) -> str:
         return OFF.get(one.dim, "")
     if one.dim == "attention":
         return "other-attention"
-    if key == "device=cuda" and "device" not in theirs or key == "device=gpu" and "cpu" not in theirs.get("device", ()):
+    if key == "device=cuda" and "mps" not in theirs.get("device", ()) and not any(one[:1] == "m" for one in theirs.get("gpu", ())) or key == "device=gpu" and "cpu" not in theirs.get("device", ()):
         return ""
     if key == "autocast=on":
         return "autocast" if working else ""
