@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from troubleshoot.basics.errors import KnowledgeError, KnowledgeProblem
+from troubleshoot.knowledge.experiments import EXPERIMENTS_FILE, Experiments
 from troubleshoot.knowledge.files import WORD_ODDS_FILE, yaml_files
 from troubleshoot.knowledge.plugins import ENTRY_POINTS
 from troubleshoot.knowledge.schema import Causes, Entry, Extension, OutOfScope, OutOfScopeFile
@@ -41,6 +42,7 @@ class Collected:
     signs: dict[str, dict[str, Any]] = field(default_factory=dict)
     used_signs: set[str] = field(default_factory=set)
     word_odds: WordOdds = field(default_factory=WordOdds)
+    experiments: Experiments = field(default_factory=Experiments)
     problems: list[KnowledgeProblem] = field(default_factory=list)
     roots: tuple[Path, ...] = ()
 
@@ -112,6 +114,9 @@ def _read(path: Path, root: Path, collected: Collected, extensions: list[tuple[E
         if collected.causes is not None:
             causes = Causes(schema=1, causes={**collected.causes.causes, **causes.causes})
         collected.causes = causes
+        return
+    if relative == EXPERIMENTS_FILE:
+        collected.experiments = collected.experiments.merged(convert(data, node, Experiments, path))
         return
     if relative == SCOPE_FILE:
         groups = convert(data, node, OutOfScopeFile, path).groups
