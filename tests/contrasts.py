@@ -1,6 +1,6 @@
 """How well contrasts are read: precision and recall on the labelled sentences of ``data/contrasts`` (conventions in its README).
 
-    python tests/contrasts.py [develop|aside] [--misses]
+python tests/contrasts.py [develop|aside] [--misses]
 """
 
 from __future__ import annotations
@@ -60,7 +60,8 @@ def main(arguments: list[str]) -> None:
             for text in labelled(part):
                 _, wrong, missed = judged(text)
                 if wrong or missed:
-                    print(text["id"], repr(text["text"]), "\n    wrong", wrong, "missed", [(one["experiment"], one["outcome"]) for one in missed])
+                    print(text["id"], repr(text["text"]))
+                    print("    wrong", wrong, "missed", [(one["experiment"], one["outcome"]) for one in missed])
 
 
 if __name__ == "__main__":

@@ -224,9 +224,10 @@ def _check_fixes(checked: Checked) -> Iterator[KnowledgeProblem]:
 
 
 def _check_experiments(checked: Checked) -> Iterator[KnowledgeProblem]:
-    """Every cause says something of the experiments, every experiment is told of, and no name is misspelled."""
+    """Check that every cause says something of the experiments, that every experiment is told of, and that no name is misspelled."""
     told = checked.base.experiments
-    place = next((root / EXPERIMENTS_FILE for root in reversed(checked.base.roots) if (root / EXPERIMENTS_FILE).is_file()), EXPERIMENTS_FILE)
+    files = [root / EXPERIMENTS_FILE for root in checked.base.roots if (root / EXPERIMENTS_FILE).is_file()]
+    place = files[-1] if files else EXPERIMENTS_FILE
     causes = [*checked.base.causes.causes, NO_CAUSE]
     families = {cause.partition("/")[0] for cause in causes}
     if checked.shipped:
@@ -244,7 +245,8 @@ def _check_experiments(checked: Checked) -> Iterator[KnowledgeProblem]:
         for name, cell in row.items():
             if name not in told.experiments:
                 close = get_close_matches(name, told.experiments, n=1)
-                yield KnowledgeProblem(place, 1, where, f"{name!r} is no experiment" + (f": did you mean {close[0]!r}?" if close else ""))
+                meant = f": did you mean {close[0]!r}?" if close else ""
+                yield KnowledgeProblem(place, 1, where, f"{name!r} is no experiment{meant}")
             elif family.get(name) == cell:
                 yield KnowledgeProblem(place, 1, where, f"{name}: {cell} is what its family says: leave it out")
 

@@ -29,9 +29,9 @@ class Index(msgspec.Struct, frozen=True):
 
     ``keys`` leads from a word to templates that cannot match without it (or one of its alternatives), ``general`` to those of
     fallbacks, ``spoken`` from a word of a sentence to phrases; ``grams`` does the same with pieces of GRAM characters for text without
-    blanks; ``always`` lists patterns that have no word; ``needs`` are the words that a text must have all of. ``recall`` is the place of
-    the index by which resembling messages are found. ``ids``, ``causes``, ``scope``, ``word_odds`` and ``experiments`` are (offset, length) of lines,
-    offsets counting from the end of the first line.
+    blanks; ``always`` lists patterns that have no word; ``needs`` are the words that a text must have all of. ``recall`` is the place
+    of the index by which resembling messages are found. ``ids``, ``causes``, ``scope``, ``word_odds`` and ``experiments`` are (offset,
+    length) of lines, offsets counting from the end of the first line.
     """
 
     format: int
