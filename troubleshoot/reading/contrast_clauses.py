@@ -40,6 +40,8 @@ _MAKERS = frozenset("rtx gtx geforce tesla titan radeon rx quadro nvidia xp".spl
 _CARD_ENDS = frozenset("ti super pro max ultra laptop".split())
 #: What may stand between the name of a package and its version.
 _BEFORE_VERSION = frozenset("= == version release : is at to back tag 到 换 成 v of from".split())
+#: ... and between a batch and its size.
+_BEFORE_COUNT = frozenset("size of = : 设 为 成 改 降 到 是".split())
 _STEPS = frozenset("steps step iterations iters epochs tokens px seconds images 步 轮 个 张 条 次 x × × * 字".split())
 _BEFORE_RELEASE = frozenset("到 成 回 本 release version tag".split())
 _ENDS = frozenset(".!?;。！？；")
@@ -203,11 +205,18 @@ def _phrase(tokens: Sequence[Token], at: int) -> tuple[int, tuple[_Meaning, ...]
                 break
             row += 1
         else:
-            if words[-1] == "same" and row < len(tokens) and tokens[row].word not in _AFTER_SAME and tokens[row].word[:1].isalpha():
+            if words[-1] == "same" and row < len(tokens) and not _ends_same(tokens[row].word):
                 # "the same prompt" tells of no outcome.
                 continue
             return row - at, entries
     return 0, ()
+
+
+def _ends_same(word: str) -> bool:
+    """Tell whether "the same" with this word behind it tells of an outcome: "the same NaN", "the same with SDPA"."""
+    if word in _AFTER_SAME or not word[:1].isalpha():
+        return True
+    return any(words == (word,) and entries[0][0] in FAILING for words, entries in _lexicon().get(word, ()))
 
 
 def _named(line: str, tokens: Sequence[Token], at: int, found: list[Item]) -> Item | None:
@@ -220,6 +229,12 @@ def _named(line: str, tokens: Sequence[Token], at: int, found: list[Item]) -> It
             return _setting(line, tokens, "gpu", at, end)
     if _is_card(word) and after not in _STEPS and not _is_size(line, tokens[at].end):
         return _setting(line, tokens, "gpu", at, _while(tokens, at + 1, 2, _CARD_ENDS.__contains__))
+    if word in ("bs", "batch", "batchsize"):
+        end = _while(tokens, at + 1, 4, _BEFORE_COUNT.__contains__)
+        if end == len(tokens) or not tokens[end].word.isdigit():
+            return None
+        size = "small" if tokens[end].word == "1" else f"of {tokens[end].word}"
+        return _setting(line, tokens, "batch", at, end + 1)._replace(value=size)
     if _PIXELS.match(word):
         return _setting(line, tokens, "size", at, at + 1)
     if word in _OLDER and _is_released(after):
@@ -382,7 +397,7 @@ def outcome_of(clause: Clause) -> str:
         if kind:
             signs.append(kind)
     if not signs:
-        return ""
+        return "runs" if clause.has("runs") else ""
     if "other" in signs and "works" not in signs:
         return "" if signs == ["other"] and clause.says("instead") else "other"
     signs = [sign for sign in signs if sign != "other"]
@@ -405,6 +420,8 @@ _SILENT = ("plan", "guess", "advice", "quote", "if")
 def _asks(clause: Clause, mark: str) -> bool:
     """Tell whether a clause is a question: 吗 stands anywhere in it, an English word for asking at its beginning."""
     asking = [one for one in clause.items if one.kind == "ask"]
+    if clause.opens in ("would", "could", "should"):
+        return True
     return any(not one.text.isascii() for one in asking) or (mark in "?？" and bool(asking) and asking[0] is clause.items[0])
 
 

@@ -46,6 +46,7 @@ tf32=off: allow_tf32_=_false tf32_=_false float32_matmul_precision_highest
 devices=one: one_gpu single_gpu a_single_gpu single_card one_card 1_gpu gpu_0_only one_device single_device 单卡 单张卡 单_gpu 单张
 devices=one: 只用一张 一张卡 只用一张卡 一块卡 单机单卡 tp_=_1 tensor_parallel_size_1 单张显卡 device_map_=_cuda_:_0
 devices=one: cuda_visible_devices_=_0 cuda_visible_devices_只留_0 just_one_gpu only_one_gpu 1_x_gpu 单块 一个_gpu 一块_gpu one_of_the_gpus
+devices=one: device_map_=_{_:_0 one_gpu_only on_one_gpu only_1_gpu
 devices=many: multi_gpu multiple_gpus several_gpus more_than_one_gpu two_gpus 2_gpus 4_gpus 8_gpus both_gpus 多卡 多张 多块_gpu 多_gpu
 devices=many: 双卡 两张卡 四卡 八卡 2_卡 4_卡 8_卡 device_map_=_auto device_map tensor_parallel multi_card dataparallel data_parallel
 devices=many: two_cards tp_=_2 tp_=_4 tp_=_8
@@ -91,6 +92,7 @@ lr=low: 学习率减小 学习率改小 lr_调小 lr_调低 lr_降低 lr_改小 
 lr=low: lower_lr lower_learning_rate smaller_learning_rate smaller_lr learning_rate_down lower_the_learning_rate reduced_the_learning_rate
 lr=low: lowering_the_learning_rate decreased_the_learning_rate reducing_the_learning_rate lr_down 学习率降 学习率调小 学习率调低
 lr=low: 学习率降低 降低学习率 减小学习率 调小学习率 学习率 学习率换 学习率设成_0 小学习率 learning_rate_lower lr_lower learning_rates
+lr=low: tried_lr different_learning_rates several_learning_rates various_learning_rates lr_down_to learning_rate_down_to
 weights==other: another_model other_model other_models another_checkpoint other_checkpoint other_checkpoints different_model
 weights==other: different_models different_checkpoint base_model_itself original_weights original_model official_weights
 weights==other: original_checkpoint official_model stock_model 原版权重 原始权重 官方权重 原模型 原始模型 原版模型 官方原始权重 官方模型
@@ -99,10 +101,12 @@ weights==other: other_vae different_vae a_different_lora which_base_model any_mo
 weights==other: all_checkpoints every_model_i several_models various_models many_models several_checkpoints 好几个模型 多个模型 所有模型
 weights==other: 每个模型 几个模型 换了模型 换了个模型 换了几个模型 不同模型 different_base_model other_base_models another_base_model
 weights==other: smaller_model smaller_yolo larger_model bigger_model smaller_models merged_model models_里面 models_里
-seed=other: other_seed another_seed different_seed other_seeds different_seeds 换种子 换_seed 换个种子
+seed=other: other_seed another_seed different_seed other_seeds different_seeds 换种子 换_seed 换个种子 changing_the_seed changed_the_seed
+seed=other: change_the_seed other_random_seeds new_seed another_random_seed different_random_seed
 fresh=yes: fresh_install brand_new fresh_venv fresh_environment clean_install reinstalled reinstall reinstalling new_venv
 fresh=yes: clean_environment set_it_all_up_from_scratch installed_from_scratch brand_new_install 重装 重新安装 重新装 全新安装 新环境
-fresh=yes: 重装环境 新建环境 clean_venv new_environment fresh_conda 重新搭
+fresh=yes: 重装环境 新建环境 clean_venv new_environment fresh_conda 重新搭 installed_everything_anew deleted_the_venv new_conda_env
+fresh=yes: fresh_conda_env fresh_env clean_env reinstalled_everything new_virtualenv
 release=before: before_the_update before_updating before_the_upgrade previous_version previous_versions previous_release older_version
 release=before: older_versions older_release old_version earlier_version earlier_versions earlier_release 旧版 旧版本 老版本 之前的版本
 release=before: 低版本 更新前 升级前 以前的版本 上一版 上个版本 older_build older_driver older_drivers older_commit earlier_commit
@@ -136,7 +140,9 @@ works: 可以用 是可以的 可以的 可以运行 能正常 可以正常 没�
 works: 没任何问题 无问题 解决了 就可以 没这个问题 没有这个问题 没有此问题 无此问题 无异常 没有异常 回答得好好的 也好 很好 一致 可以出图
 works: 能出图 it_trains now_trains never_fails have_no_drop no_drop does_train does_run does_work it_does_train like_it_should
 works: used_to_work worked_before previously_worked worked_until used_to_be_fine worked_fine_before 以前没问题 以前正常 之前没问题
-works: 之前都正常 之前正常 was_fine_before worked_fine_until
+works: 之前都正常 之前正常 was_fine_before worked_fine_until agrees agree make_sense makes_sense makes_sense_again was_enough is_enough
+works: does_the_job is_back are_back all_is_well is_well results_are_identical outputs_are_identical same_as_on_cpu in_agreement
+works: no_such_problem no_such_thing does_what_it_should unproblematic
 gone: doesn't_happen doesn't_come doesn't_occur doesn't_show_up never_happens did_not_happen don't_show_up does_not_happen does_not_occur
 gone: didn't_happen doesn't_appear not_happen not_occur not_show_up no_longer_appears never_comes_up isn't_there none_of_it gone
 gone: disappears disappeared disappear vanishes vanished vanish fixed fixes fix fixing solved solves solve resolved resolves resolve cured
@@ -145,7 +151,8 @@ gone: stays_away stops_occurring stopped_occurring stops_happening stopped_happe
 gone: that_was_all_it_needed was_all_it_needed not_seen_any_more made_it_work makes_it_work brings_back 好转为正常 报错消失 不会再报
 gone: 不再报错 不报错了 不报错 不会出现 不黑了 解决问题 问题解决 问题消失 搞定 搞定了 能解决 可以解决 就不会 没遇到过 没遇到 没碰到过
 gone: 没这种情况 没出过 没了 消失 消失了 解决 不再 没再出现 就没再 都没再 不报了 不报 没有出现 避免 不出现 不会再 没再报 不见了 就没
-gone: 没有再出现 不乱了 没出现 没有报 未出现 再没
+gone: 没有再出现 不乱了 没出现 没有报 未出现 再没 problem_free never_seen_again cleared_it clears_it makes_it_go_away made_it_go_away
+gone: is_history cleared_up sorted_it sorts_it
 fails: nan nans inf infinity black noise noisy garbage garbled gibberish nonsense meaningless broken wrong bad mismatch mismatches blank
 fails: empty useless terrible unusable incorrect zeros zero_loss green unstable random diverge diverges diverged diverging glitches
 fails: glitchy glitch runs_away black_square black_squares black_images black_image black_picture black_screen color_noise pure_noise
@@ -156,17 +163,19 @@ fails: static scrambled repeats repeating artifacts artefacts overflow overflows
 fails: 异常 胡说 胡说八道 说胡话 胡言乱语 变傻 溢出 对不上 不收敛 爆炸 为_0 成_0 变_0 全_0 全零 重复 乱序 随机 不一致 不稳 花屏 噪声 噪点
 fails: 错误 结果错 变差 不准 掉精度 很差 差很多 全是符号 都是符号 死循环 全是_0 都是_0 repeated repetitive repetition loop loops
 fails: one_repeated_token loss_=_0 loss_0 are_0 all_0 is_0 map_0 loss_is_0 !!! ！！！ 傻 drop_in_quality break breaks converge_badly 乱
-fails: 发散 飞了 为_nan 成_nan
+fails: 发散 飞了 为_nan 成_nan is_what_breaks_it is_the_culprit was_the_culprit is_to_blame causes_it 罪魁祸首
 again: 有问题 也有同样 也有这个问题 也会 也出现 也遇到 也有问题 也报 shows_it has_it does_it_too 一样报错 stops stopped stopped_working
 again: stops_working error errors fail fails failed failing happens occurs occur happened i_see_it me_too have_it had_it had_that i_get_it
-again: shows_up appears persists_too 用不了 跑不了 跑不起来 起不来 无法运行 跑不通 不行 不能用 出现 复现
+again: shows_up appears persists_too 用不了 跑不了 跑不起来 起不来 无法运行 跑不通 不行 不能用 出现 复现 shows_this show_this show_it
+again: have_this do_this does_this 都是这样 也是这样 都这样
 errors: crash crashes crashed crashing dies died die exception raises raised throws threw segfault core_dumped aborts aborted refuses
 errors: hangs hang falls_over complains cuda_error runtimeerror valueerror typeerror assertionerror doesn't_start errored
 errors: expected_scalar_type expected_all_tensors expected_all_tensors_to_be_on_the_same_device to_have_the_same_dtype
 errors: probability_tensor_contains_either expected_mat1_and_mat2 cannot_copy_out_of_meta_tensor floating_point_exception
 errors: same_device_error input_types but_found core_dump 报错 崩 崩溃 崩了 失败 出错 挂了 挂掉 报
 oom: oom out_of_memory ooms cuda_oom memory_error 爆显存 显存不够 显存不足 内存不足 爆内存 内存不够 显存爆了 直接爆 显存溢出
-oom: ran_out_of_memory runs_out_of_memory 爆了 超显存 显存超了
+oom: ran_out_of_memory runs_out_of_memory 爆了 超显存 显存超了 run_out_of_memory out_of_vram not_enough_memory not_enough_vram doesn't_fit
+oom: does_not_fit
 same: changes_anything change_anything changed_anything 都不行 都一样 都没用 试了都 same_behavior same_behaviour same_outcome same_crash
 same: same_exception same_message same_traceback same_nan same_nans same_garbage same_loss same_noise same_black same_picture_of_noise
 same: no_better not_better nothing_helps nothing_helped none_of_them_helped none_helped neither_helped neither_helps neither_works
@@ -179,12 +188,15 @@ same: still_happening still_not all_the_same in_vain identical_error identical_r
 same: not_resolved unresolved issue_stays is_still_there problem_remains 没用 无效 没变化 没有变化 不管用 没效果 没有效果 也不行 还是不行
 same: 无济于事 没解决 未解决 没能解决 依旧 照报不误 还是这样 也这样 一样的错 同样的错 还是一样 照样报 仍旧 救不了 问题依旧 依然如此 没有用
 same: 没区别 没有区别 没什么变化 不起作用 毫无作用 毫无变化 并没有解决 问题依然 没有改善 没改善 没躲过 仍然存在 依然存在 还存在 还在
-same: 还是存在
+same: 还是存在 no_relief change_a_thing changed_a_thing just_the_same did_not_cut_it wasn't_it no_remedy no_avail just_as_bad equally_bad
+same: nothing_gained
 less: less_often rarer later_than milder less_frequent a_bit_better slightly_better somewhat_better less_noise less_severe smaller_error
-less: 好一点 好一些 好点 少一些 有所改善 有所好转 略好 好转 没那么 减轻 改善 有改善 晚一些 much_later takes_longer_to
+less: 好一点 好一些 好点 少一些 有所改善 有所好转 略好 好转 没那么 减轻 改善 有改善 晚一些 much_later takes_longer_to are_smaller
+less: is_smaller smaller_spikes fewer_spikes seldom rarely
 better: better
 other: instead now_it's_a but_now_i_get 又变成 就变成 却变成 结果变成 different_error another_error new_error a_different_error turns_into
-other: other_error 换了个错 另一个错误 新的错误 别的错误 新错误 error_changes error_changed now_a_different in_exchange
+other: other_error 换了个错 另一个错误 新的错误 别的错误 新错误 error_changes error_changed now_a_different in_exchange another_message
+other: different_message other_message another_exception different_exception
 unless: unless 除非
 now: now finally later in_the_end error_since 现在 后来 终于 果然
 against: against 针对
@@ -194,25 +206,27 @@ idle: 不小心 不同 for_what_it's_worth very_same same_code same_script same_
 idle: same_settings same_workflow same_input same_image same_machine same_config same_picture same_file same_time same_model_and same_card
 idle: same_gpu same_environment same_checkpoint same_length the_same_way 同样的数据 同样代码 同样命令 一样的代码 命令一样 同样的模型
 idle: 同样的代码 同样的命令 同样的环境 同样的脚本 同样环境 同样配置 同样的配置 两边一模一样 i_got_it_from worthwhile
+runs: runs run_on loads starts renders survives
+also: 都是这样 也是这样 都这样 anyway just_as nonetheless nevertheless 也有同样 也有这个问题 也会 也出现 也遇到 也有问题 也报 也不行
+also: 一样报错 also too as_well again even still likewise even_with equally already so_does so_do so_is stay stays stayed each_time
+also: every_time reproduced reproduces both_ways a_second_time 也 还是 还 依然 照样 仍 仍然 又 同样 一样 哪怕 即使 就算 仍会 已经
+only: is_what_breaks_it is_the_culprit was_the_culprit is_to_blame causes_it 罪魁祸首 batch_size_一大于_1 batch_一大于_1 一做 一换 一加
+only: 一用 一跑 only only_when only_if only_with nowhere_else solely exclusively 只有 只在 仅 仅在 只要 一旦 唯独 就_only 一开 only_on
+only: 除了 except but_only as_soon_as once whenever
+both: with_or_without with_and_without on_or_off or_not or_off 开不开都 加不加都 用不用都 开关都 both neither nor either no_matter
+both: no_matter_if no_matter_whether regardless whether whichever does_not_matter 不管 无论 不论 都试过 哪个都不 哪个都
+off: with_or_without with_and_without set_to_false set_to_off without off disabled disable disabling remove removed removing unticked
+off: untick turned_off turning_off switch_off switched_off switching_off uninstalled uninstall uninstalling deactivated dropping dropped
+off: leave_out left_out took_out taken_out no drop not_using out leave minus w/o unset not_passing omit omitting omitted stopped_using
+off: disable_=_true throw_out kicked_out except_without zero 去掉 关闭 关掉 关了 关 不用 不开 不加 没开 不使用 禁用 卸载 删掉 删除 取消
+off: 没加 没用_off 去除 关_off 不 不带 停用 移除 拿掉 没关_off 不做 commented commenting 注释 注释掉
+isoff: on_or_off or_not or_off 开不开都 加不加都 用不用都 开关都 禁用 禁用后 卸载 卸载后 删掉 移除 全部禁用 不开 停用 set_to_false =_false
+isoff: =_0 =_no =_none =_off :_false is_off disabled removed off turned_off unticked 关掉 关了 关闭 去掉 去掉了 关掉后
 
 # --- marks ------------------------------------------------------------------------------------------------------------------------------
 not: no_longer not no never without neither nor none cannot can't can don't doesn't didn't isn't aren't wasn't weren't won't wouldn't
 not: couldn't hasn't haven't nothing stopped_giving nobody free_of lacks cant doesnt didnt isnt dont wont 谈不上 哪个都不 不太 不能 没法
 not: 没能 不 没 没有 未 无 并不 不是 不会 从没 从不 从未 从来没
-also: 也有同样 也有这个问题 也会 也出现 也遇到 也有问题 也报 也不行 一样报错 also too as_well again even still likewise even_with equally
-also: already so_does so_do so_is stay stays stayed each_time every_time reproduced reproduces both_ways a_second_time 也 还是 还 依然
-also: 照样 仍 仍然 又 同样 一样 哪怕 即使 就算 仍会 已经
-both: both neither nor either no_matter no_matter_if no_matter_whether regardless whether whichever does_not_matter 不管 无论 不论 都试过
-both: 哪个都不 哪个都
-only: batch_size_一大于_1 batch_一大于_1 一做 一换 一加 一用 一跑 only only_when only_if only_with nowhere_else solely exclusively 只有
-only: 只在 仅 仅在 只要 一旦 唯独 就_only 一开 only_on 除了 except but_only as_soon_as once whenever
-off: set_to_false set_to_off without off disabled disable disabling remove removed removing unticked untick turned_off turning_off
-off: switch_off switched_off switching_off uninstalled uninstall uninstalling deactivated dropping dropped leave_out left_out took_out
-off: taken_out no drop not_using out leave minus w/o unset not_passing omit omitting omitted stopped_using disable_=_true throw_out
-off: kicked_out except_without zero 去掉 关闭 关掉 关了 关 不用 不开 不加 没开 不使用 禁用 卸载 删掉 删除 取消 没加 没用_off 去除 关_off
-off: 不 不带 停用 移除 拿掉 没关_off 不做
-isoff: 禁用 禁用后 卸载 卸载后 删掉 移除 全部禁用 不开 停用 set_to_false =_false =_0 =_no =_none =_off :_false is_off disabled removed off
-isoff: turned_off unticked 关掉 关了 关闭 去掉 去掉了 关掉后
 ison: =_true =_on enabled turned_on on enabling enable 打开 开启 一开 开着 开了 启用 加上 开
 tried: tried tested test_with went_through switched switched_to moved_to swapped changed set_to put took tried_with went_to had_both
 tried: have_had 试过 试了 换成 换了 换 改成 改为 改 换用 改用 设成 调成 拿到 换到 提到 升到 降到 退回 换过 调过 都跑了 跑过 换着跑过 跑了

@@ -36,6 +36,9 @@ _TRIED_SO_FAR = searched(r"\btried\b|\btested\b|\bdone so far\b|\battempt(?:s|ed
 _BULLET = anchored(r"(?:[-*+•] (?:\[[xX]\] )?|\d{1,2}[.)] )")
 #: "cpu: none"; more words than that say something else.
 _SHORT = 20
+#: Letters beside its settings from which on a clause says something.
+_SAID = 10
+_REASONS = ("so", "because", "since", "as", "所以", "因此", "因为")
 _NO_ERROR = ("no error", "without any error", "没有报错", "无报错")
 #: How a line ends that a list goes on with.
 _OPEN = (":", "：", " with", " on", " for", " when", " using", " under", " in")
@@ -60,7 +63,7 @@ class Run:
 
     ``also``: "even with", "too"; ``only``: "only with"; ``tried``: something was changed for it; ``denied``: it works because a failure is
     denied ("no NaN"); ``late``: something failed before it, or "now"; ``near``: the settings stand beside the outcome; ``listed``: it is
-    from a list of things tried.
+    from a list of things tried; ``weak``: it is only said to run.
     """
 
     settings: list[Item]
@@ -74,6 +77,7 @@ class Run:
     late: bool = False
     near: bool = True
     listed: bool = False
+    weak: bool = False
 
 
 def find_contrasts(report: Report) -> tuple[Contrast, ...]:
@@ -183,7 +187,7 @@ def _bind(clauses: list[Clause], pending: list[Item], before: Run | None, carrie
     held: list[Item] = []
     last = pending or (before.settings if before else [])
     header = ""
-    tried = neither = also_held = False
+    tried = neither = also_held = said = False
     now = any(clause.has("now") for clause in clauses)
     for clause in clauses:
         outcome = outcome_of(clause)
@@ -199,6 +203,8 @@ def _bind(clauses: list[Clause], pending: list[Item], before: Run | None, carrie
             runs += _split(clause)
             held, last = [], settings
             continue
+        weak = outcome == "runs"
+        outcome = "" if weak and not settings else "works" if weak else outcome
         if not outcome and previous:
             outcome = _ellipsis(clause, previous, bool(held), neither)
             also = also and not outcome
@@ -212,6 +218,11 @@ def _bind(clauses: list[Clause], pending: list[Item], before: Run | None, carrie
             if also and not settings and not tried and {"gpu", "release"} <= {one.dim for one in held}:
                 # "On my 3090 (torch 2.3) it is black too": who says so, and nothing that was changed.
                 held = []
+            opposed = said and not also and clause.opens not in _REASONS and outcome in ("works", *FAILING)
+            if settings and opposed and _is_other_value(held, settings):
+                # "The CPU gives a sentence, MPS gives exclamation marks."
+                runs.append(Run(held, "works" if outcome in FAILING else "fails", clause.line, clause.text, weak=True))
+                held = []
             own = [*held, *settings]
             if not own and runs and not (clause.has("only") or clause.has("tried") or clause.has("change")):
                 if _amends(runs[-1], clause, outcome, also):
@@ -221,18 +232,22 @@ def _bind(clauses: list[Clause], pending: list[Item], before: Run | None, carrie
             own = own or (pending if carried or (outcome != "same" and not also) else [])
             run = Run(own, outcome, clause.line, clause.text, also or also_held, clause.has("only"), tried, near=near)
             run.late = now or (previous is not None and previous.outcome in FAILING) or clause.says("than")
+            run.weak = weak
             run.denied = outcome == "works" and (clause.has("not") or clause.has("gone"))
             runs.append(run)
             last = own or last
             header = outcome if clause.has("gone") or clause.has("works") else ""
-            held, pending, also_held = [], [], False
+            held, pending, also_held, said = [], [], False, False
         elif settings:
-            if header and (clause.sep in (":", "：") or clause.opens == "or" or (clause.sep == "," and runs[-1].text == "")):
+            if header and (
+                clause.sep in (":", "：") or clause.opens in ("or", "and", "plus") or (clause.sep == "," and runs[-1].text == "")
+            ):
                 runs.append(Run(settings, header, clause.line, ""))
             elif runs and also and not held:
                 runs.append(Run(settings, "again", clause.line, clause.text, True))
             else:
                 held = [*held, *settings]
+                said = len(clause.text) > sum(len(one.text) for one in settings) + _SAID
                 also_held = also_held or also
             last = settings
     if not runs and held and clauses[-1].settings and clauses[-1].text.lower().endswith((" too", " as well")):
@@ -241,6 +256,12 @@ def _bind(clauses: list[Clause], pending: list[Item], before: Run | None, carrie
     for run in runs:
         run.text = run.text or clauses[-1].text
     return runs, held or ([] if runs else pending)
+
+
+def _is_other_value(held: list[Item], settings: list[Item]) -> bool:
+    """Tell whether two lists name one thing, of which they give different values."""
+    theirs = {one.dim: one.value for one in held}
+    return any(theirs.get(one.dim, one.value) != one.value for one in settings)
 
 
 def _switched(clause: Clause, last: list[Item], outcome: str) -> list[Item]:
@@ -259,6 +280,8 @@ def _ellipsis(clause: Clause, previous: Run, held: bool, neither: bool) -> str:
     """Return the outcome of a clause that denies the one before it: "cpu: none", "eager doesn't", "neither A nor B gave me that"."""
     if clause.settings and clause.has("unless"):
         return "works" if previous.outcome in FAILING else ""
+    if clause.settings and clause.has("only") and previous.outcome == "works":
+        return "fails"
     marks = [one for one in clause.items if one.kind == "not"]
     if not marks or not (clause.settings or held):
         return ""
@@ -351,7 +374,9 @@ _LATER = {"dtype": 1, "device": 1, "weights": 2, "gpu": 3}
 
 
 def _is_second_try(run: Run) -> bool:
-    return (run.outcome == "oom" and run.tried) or any(one.key in _ALTERNATIVE for one in run.settings)
+    return (run.outcome == "oom" and (run.tried or any(one.key == "dtype=float32" for one in run.settings))) or any(
+        one.key in _ALTERNATIVE for one in run.settings
+    )
 
 
 def _against(run: Run, main: Run | None, theirs: dict[str, set[str]]) -> Iterator[Contrast]:
@@ -375,6 +400,8 @@ def _against(run: Run, main: Run | None, theirs: dict[str, set[str]]) -> Iterato
     chosen = [one for one in differing if one.dim in theirs]
     if not chosen:
         chosen = _likely_changed([one for one in differing if _experiment(one, theirs, works)])
+        if run.weak:
+            return
         if works:
             chosen = _meant(run, chosen, main)
         elif failing and outcome != "other" and not (run.also or run.tried or run.outcome == "oom" or any(map(_is_alternative, chosen))):
@@ -396,7 +423,7 @@ def _outcome(run: Run, main: Run | None) -> str:
     if run.outcome == "works":
         return "gone"
     if main is None:
-        return "other" if run.outcome == "oom" and run.tried else "same"
+        return "other" if run.outcome == "oom" else "same"
     changed = (run.outcome == "oom" and main.outcome != "oom") or {run.outcome, main.outcome} == {"fails", "errors"}
     return "other" if changed else "same"
 
