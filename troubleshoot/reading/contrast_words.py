@@ -100,7 +100,7 @@ weights==other: 别的模型 其他模型 换模型 换个模型 其它模型 �
 weights==other: other_vae different_vae a_different_lora which_base_model any_model every_model all_models every_checkpoint any_checkpoint
 weights==other: all_checkpoints every_model_i several_models various_models many_models several_checkpoints 好几个模型 多个模型 所有模型
 weights==other: 每个模型 几个模型 换了模型 换了个模型 换了几个模型 不同模型 different_base_model other_base_models another_base_model
-weights==other: smaller_model smaller_yolo larger_model bigger_model smaller_models merged_model models_里面 models_里
+weights==other: smaller_model smaller_yolo larger_model bigger_model smaller_models models_里面 models_里
 seed=other: other_seed another_seed different_seed other_seeds different_seeds 换种子 换_seed 换个种子 changing_the_seed changed_the_seed
 seed=other: change_the_seed other_random_seeds new_seed another_random_seed different_random_seed
 fresh=yes: fresh_install brand_new fresh_venv fresh_environment clean_install reinstalled reinstall reinstalling new_venv
@@ -282,6 +282,6 @@ OPPOSITE = {"devices=many": "one-device", "batch=large": "small-batch", "input=l
 
 #: Names that stand before a release, beside the packages of ``mention_tables``.
 RELEASED = frozenset(
-    "cuda cudnn driver python macos webui comfyui rocm cann pytorch xformers vllm sglang yolov5 ultralytics whl windows triton ollama forge "
-    "invokeai release version tag branch commit".split()
+    "cuda cudnn driver python macos webui comfyui rocm cann pytorch xformers vllm sglang yolov5 ultralytics whl windows triton ollama"
+    " forge invokeai release version tag branch commit".split()
 )

@@ -83,7 +83,8 @@ class Run:
 def find_contrasts(report: Report) -> tuple[Contrast, ...]:
     """Return what the report's own words say of experiments, in the order of its lines."""
     printed = {row for failure in report.failures for one in failure.exceptions for row in range(one.line, one.last_line + 1)}
-    printed.update(frame.at for failure in report.failures for frame in failure.frames)
+    # A frame's line of code stands below it.
+    printed.update(row for failure in report.failures for frame in failure.frames for row in (frame.at, frame.at + 1))
     lines: list[tuple[int, str]] = []
     size = 0
     for line, number in zip(report.lines, report.numbers, strict=True):
