@@ -279,6 +279,8 @@ def _is_bare_release(word: str, before: str, after: str) -> bool:
     """Tell whether a version without a name is a release: 0.20.2, v2.1, 3.0rc1, "back to 2.1"."""
     if not _VERSION.match(word) or _SIZE.match(word):
         return False
+    if before in ("with", "in", "on", "under") and word[0] in "123456789" and len(word.partition(".")[2]) == 2:
+        return True
     return word.count(".") > 1 or word[0] == "v" or "rc" in word or before in _BEFORE_RELEASE or after in ("nightly", "release", "版")
 
 
@@ -414,7 +416,13 @@ def outcome_of(clause: Clause) -> str:
     return min(signs, key=("oom", "errors", "fails", "again", "works").index)
 
 
-_SILENT = ("plan", "guess", "advice", "quote", "if")
+_SILENT = ("plan", "guess", "advice", "quote")
+
+
+def _supposes(clause: Clause) -> bool:
+    """Tell whether a clause only supposes something: "if X"; "it is right if X" tells of an outcome."""
+    row = next((row for row, one in enumerate(clause.items) if one.kind == "if"), None)
+    return row is not None and not any(one.kind in OUTCOMES for one in clause.items[:row])
 
 
 def _asks(clause: Clause, mark: str) -> bool:
@@ -436,7 +444,7 @@ def told(clauses: list[Clause], mark: str) -> list[Clause]:
             if not clause.settings and clause.opens not in ("because", "因为"):
                 clause.settings = hushed
         orders = row == 0 and clause.opens in _IMPERATIVES and clause.text[len(clause.opens) :][:1] == " "
-        if orders or any(clause.has(kind) for kind in _SILENT) or _asks(clause, mark):
+        if orders or any(clause.has(kind) for kind in _SILENT) or _supposes(clause) or _asks(clause, mark):
             silent = True
         if silent:
             hushed = [*hushed, *clause.settings]

@@ -78,7 +78,8 @@ batch=small: batch_size_改成_1 batch_size_设为_1 batch_size_改为_1 smaller
 batch=large: 大于_1 larger_than_1 greater_than_1 above_1 batch_size_greater_than_1 >_1 batches_larger_than_1 more_than_one_sample bs_>_1
 batch=large: bs_大于_1 多条 batch_size_大于_1 batch_size_一大于_1 batch_size_>_1 batch_>_1 batch_size_larger_than_1 larger_batch
 batch=large: bigger_batch batch_size_>=_2 batch_size_2 batch_size_4 batch_size_8 batch_size_16 batch_16 batch_32 batch_推理 batched
-batch=large: batch_size_above_1 batch_size_over_1
+batch=large: batch_size_above_1 batch_size_over_1 batch_sizes_larger_than_1 batch_sizes_above_1 batch_sizes_>_1 batch_sizes_greater_than_1
+batch=large: batches_above_1
 input=short: smaller_images smaller_image shorter_prompt shorter_prompts shorter_input shorter_inputs short_prompt short_prompts
 input=short: smaller_resolution lower_resolution short_sequences shorter_sequences short_texts short_input small_images smaller_size
 input=short: width_and_height_made_smaller 512x512 短文本 短输入 短句 小图 分辨率调小 分辨率降低 降低分辨率 shorter_context short_context
@@ -100,7 +101,8 @@ weights==other: 别的模型 其他模型 换模型 换个模型 其它模型 �
 weights==other: other_vae different_vae a_different_lora which_base_model any_model every_model all_models every_checkpoint any_checkpoint
 weights==other: all_checkpoints every_model_i several_models various_models many_models several_checkpoints 好几个模型 多个模型 所有模型
 weights==other: 每个模型 几个模型 换了模型 换了个模型 换了几个模型 不同模型 different_base_model other_base_models another_base_model
-weights==other: smaller_model smaller_yolo larger_model bigger_model smaller_models models_里面 models_里
+weights==other: smaller_model smaller_yolo larger_model bigger_model smaller_models models_里面 models_里 different_checkpoints
+weights==other: different_loras other_vaes another_finetune other_finetunes
 seed=other: other_seed another_seed different_seed other_seeds different_seeds 换种子 换_seed 换个种子 changing_the_seed changed_the_seed
 seed=other: change_the_seed other_random_seeds new_seed another_random_seed different_random_seed
 fresh=yes: fresh_install brand_new fresh_venv fresh_environment clean_install reinstalled reinstall reinstalling new_venv
@@ -121,6 +123,7 @@ release=changed: 换版本 换了好几个版本 好几个版本 各个版本 �
 release=since: since_the_update since_updating since_the_upgrade since_today after_the_update after_updating after_upgrading
 release=since: my_last_git_pull after_the_upgrade since_upgrading after_update after_upgrade since_version 更新后 升级后 更新之后 升级之后
 release=since: since_i_updated after_i_updated after_git_pull since_the_last_update started_after_the since_my_last
+attention=backend: --attention-backend attention_backend
 
 # --- outcomes -------------------------------------------------------------------------------------------------------------------------
 works: works worked work working fine ok okay good well normal normally correct correctly right perfect perfectly sane sensible accurate
@@ -152,7 +155,7 @@ gone: that_was_all_it_needed was_all_it_needed not_seen_any_more made_it_work ma
 gone: 不再报错 不报错了 不报错 不会出现 不黑了 解决问题 问题解决 问题消失 搞定 搞定了 能解决 可以解决 就不会 没遇到过 没遇到 没碰到过
 gone: 没这种情况 没出过 没了 消失 消失了 解决 不再 没再出现 就没再 都没再 不报了 不报 没有出现 避免 不出现 不会再 没再报 不见了 就没
 gone: 没有再出现 不乱了 没出现 没有报 未出现 再没 problem_free never_seen_again cleared_it clears_it makes_it_go_away made_it_go_away
-gone: is_history cleared_up sorted_it sorts_it
+gone: is_history cleared_up sorted_it sorts_it is_not_there not_there_anymore
 fails: nan nans inf infinity black noise noisy garbage garbled gibberish nonsense meaningless broken wrong bad mismatch mismatches blank
 fails: empty useless terrible unusable incorrect zeros zero_loss green unstable random diverge diverges diverged diverging glitches
 fails: glitchy glitch runs_away black_square black_squares black_images black_image black_picture black_screen color_noise pure_noise
@@ -163,16 +166,16 @@ fails: static scrambled repeats repeating artifacts artefacts overflow overflows
 fails: 异常 胡说 胡说八道 说胡话 胡言乱语 变傻 溢出 对不上 不收敛 爆炸 为_0 成_0 变_0 全_0 全零 重复 乱序 随机 不一致 不稳 花屏 噪声 噪点
 fails: 错误 结果错 变差 不准 掉精度 很差 差很多 全是符号 都是符号 死循环 全是_0 都是_0 repeated repetitive repetition loop loops
 fails: one_repeated_token loss_=_0 loss_0 are_0 all_0 is_0 map_0 loss_is_0 !!! ！！！ 傻 drop_in_quality break breaks converge_badly 乱
-fails: 发散 飞了 为_nan 成_nan is_what_breaks_it is_the_culprit was_the_culprit is_to_blame causes_it 罪魁祸首
+fails: 发散 飞了 为_nan 成_nan is_what_breaks_it is_the_culprit was_the_culprit is_to_blame causes_it 罪魁祸首 spike spikes
 again: 有问题 也有同样 也有这个问题 也会 也出现 也遇到 也有问题 也报 shows_it has_it does_it_too 一样报错 stops stopped stopped_working
 again: stops_working error errors fail fails failed failing happens occurs occur happened i_see_it me_too have_it had_it had_that i_get_it
 again: shows_up appears persists_too 用不了 跑不了 跑不起来 起不来 无法运行 跑不通 不行 不能用 出现 复现 shows_this show_this show_it
-again: have_this do_this does_this 都是这样 也是这样 都这样
+again: have_this do_this does_this 都是这样 也是这样 都这样 the_case affected reproducible reproduce
 errors: crash crashes crashed crashing dies died die exception raises raised throws threw segfault core_dumped aborts aborted refuses
 errors: hangs hang falls_over complains cuda_error runtimeerror valueerror typeerror assertionerror doesn't_start errored
 errors: expected_scalar_type expected_all_tensors expected_all_tensors_to_be_on_the_same_device to_have_the_same_dtype
 errors: probability_tensor_contains_either expected_mat1_and_mat2 cannot_copy_out_of_meta_tensor floating_point_exception
-errors: same_device_error input_types but_found core_dump 报错 崩 崩溃 崩了 失败 出错 挂了 挂掉 报
+errors: same_device_error input_types but_found core_dump 报错 崩 崩溃 崩了 失败 出错 挂了 挂掉 报 not_implemented not_implemented_for
 oom: oom out_of_memory ooms cuda_oom memory_error 爆显存 显存不够 显存不足 内存不足 爆内存 内存不够 显存爆了 直接爆 显存溢出
 oom: ran_out_of_memory runs_out_of_memory 爆了 超显存 显存超了 run_out_of_memory out_of_vram not_enough_memory not_enough_vram doesn't_fit
 oom: does_not_fit
@@ -189,7 +192,8 @@ same: not_resolved unresolved issue_stays is_still_there problem_remains 没用 
 same: 无济于事 没解决 未解决 没能解决 依旧 照报不误 还是这样 也这样 一样的错 同样的错 还是一样 照样报 仍旧 救不了 问题依旧 依然如此 没有用
 same: 没区别 没有区别 没什么变化 不起作用 毫无作用 毫无变化 并没有解决 问题依然 没有改善 没改善 没躲过 仍然存在 依然存在 还存在 还在
 same: 还是存在 no_relief change_a_thing changed_a_thing just_the_same did_not_cut_it wasn't_it no_remedy no_avail just_as_bad equally_bad
-same: nothing_gained
+same: nothing_gained no_real_change no_real_difference no_visible_change no_noticeable_difference no_measurable_difference
+same: no_real_improvement
 less: less_often rarer later_than milder less_frequent a_bit_better slightly_better somewhat_better less_noise less_severe smaller_error
 less: 好一点 好一些 好点 少一些 有所改善 有所好转 略好 好转 没那么 减轻 改善 有改善 晚一些 much_later takes_longer_to are_smaller
 less: is_smaller smaller_spikes fewer_spikes seldom rarely
@@ -206,10 +210,11 @@ idle: 不小心 不同 for_what_it's_worth very_same same_code same_script same_
 idle: same_settings same_workflow same_input same_image same_machine same_config same_picture same_file same_time same_model_and same_card
 idle: same_gpu same_environment same_checkpoint same_length the_same_way 同样的数据 同样代码 同样命令 一样的代码 命令一样 同样的模型
 idle: 同样的代码 同样的命令 同样的环境 同样的脚本 同样环境 同样配置 同样的配置 两边一模一样 i_got_it_from worthwhile
-runs: runs run_on loads starts renders survives
+runs: runs loads starts renders survives
 also: 都是这样 也是这样 都这样 anyway just_as nonetheless nevertheless 也有同样 也有这个问题 也会 也出现 也遇到 也有问题 也报 也不行
 also: 一样报错 also too as_well again even still likewise even_with equally already so_does so_do so_is stay stays stayed each_time
 also: every_time reproduced reproduces both_ways a_second_time 也 还是 还 依然 照样 仍 仍然 又 同样 一样 哪怕 即使 就算 仍会 已经
+also: reproducible
 only: is_what_breaks_it is_the_culprit was_the_culprit is_to_blame causes_it 罪魁祸首 batch_size_一大于_1 batch_一大于_1 一做 一换 一加
 only: 一用 一跑 only only_when only_if only_with nowhere_else solely exclusively 只有 只在 仅 仅在 只要 一旦 唯独 就_only 一开 only_on
 only: 除了 except but_only as_soon_as once whenever
@@ -222,6 +227,9 @@ off: disable_=_true throw_out kicked_out except_without zero 去掉 关闭 关�
 off: 没加 没用_off 去除 关_off 不 不带 停用 移除 拿掉 没关_off 不做 commented commenting 注释 注释掉
 isoff: on_or_off or_not or_off 开不开都 加不加都 用不用都 开关都 禁用 禁用后 卸载 卸载后 删掉 移除 全部禁用 不开 停用 set_to_false =_false
 isoff: =_0 =_no =_none =_off :_false is_off disabled removed off turned_off unticked 关掉 关了 关闭 去掉 去掉了 关掉后
+quote: i_was_told was_told told_me was_suggested someone somebody people they_say i_read guide_says docs_say reported heard report
+quote: according_to said claims mentioned_that readme people_report others it_is_said documentation they_said author_says maintainers 听说
+quote: 听人说 据说 有人说 官方说 文档说 说明书 网友 群里说 有个_issue 别人说 有人 作者说 大家说 issue_说
 
 # --- marks ------------------------------------------------------------------------------------------------------------------------------
 not: no_longer not no never without neither nor none cannot can't can don't doesn't didn't isn't aren't wasn't weren't won't wouldn't
@@ -248,9 +256,6 @@ advice: try_with try_setting make_sure have_you_tried did_you_try one_should one
 advice: by_any_chance to_use be_sure 建议 推荐 可以试 可以试试 试试 试下 试一下 请 最好 可以先 解决办法 可以更换 你可以 您可以 你试 改一下
 advice: 不妨 不如 需要 要求 必须 您的_advice 麻烦 the_one_you_need what_i'd_try requires required supported not_supported is_not_supported
 advice: does_not_support doesn't_support only_supports support
-quote: someone somebody people they_say i_read guide_says docs_say reported heard report according_to said claims mentioned_that readme
-quote: people_report others it_is_said documentation they_said author_says maintainers 听说 听人说 据说 有人说 官方说 文档说 说明书 网友
-quote: 群里说 有个_issue 别人说 有人 作者说 大家说 issue_说
 ask: does is do can could would should are was did has have why what how which when who anybody anyone any where 吗 呢 是不是 为什么 怎么
 ask: 有没有 能不能 难道 请教 请问 求 如何 啥 什么 哪里 为何 是否 会不会 对吗 还是说
 if: if in_case provided assuming 如果 要是 假如 若 倘若 万一

@@ -289,7 +289,8 @@ def _ellipsis(clause: Clause, previous: Run, held: bool, neither: bool) -> str:
     none = any(one.text.lower() == "none" for one in marks)
     if clause.settings and not neither and not none:
         first, final = clause.settings[0], clause.settings[-1]
-        if marks[-1].at < final.end and not any(mark.end + 1 == first.at and "'" in mark.text for mark in marks):
+        bare = clause.opens in ("but", "and", "not") and len(clause.text) < _SHORT + sum(len(one.text) for one in clause.settings)
+        if marks[-1].at < final.end and not any(mark.end + 1 == first.at and ("'" in mark.text or bare) for mark in marks):
             return ""
     if not clause.settings and not neither and len(clause.text) >= _SHORT:
         return ""
