@@ -93,7 +93,7 @@ class Clause:
 
 
 _SETTING = "setting"
-OUTCOMES = ("works", "fails", "errors", "oom", "again", "same", "gone", "less", "better", "other")
+OUTCOMES = ("works", "fails", "errors", "oom", "again", "same", "gone", "less", "better", "other", "effect")
 #: Outcomes that are failures; ``again`` is one of no kind ("it happens").
 FAILING = ("fails", "errors", "oom", "again")
 
@@ -378,7 +378,7 @@ def _settings(items: list[Item], opens: str) -> list[Item]:
 
 
 #: What an outcome becomes where it is denied.
-_DENIED = {"works": "fails", "gone": "same", "same": "same", **dict.fromkeys(FAILING, "works")}
+_DENIED = {"works": "fails", "gone": "same", "same": "same", "effect": "same", **dict.fromkeys(FAILING, "works")}
 
 
 def outcome_of(clause: Clause) -> str:
@@ -394,9 +394,9 @@ def outcome_of(clause: Clause) -> str:
             for mark in clause.items
         )
         kind = one.kind
-        if negated:
+        if negated or (kind == "effect" and clause.opens in ("neither", "nor")):
             kind = "" if "same" in one.text else _DENIED.get(kind, "")
-        if kind:
+        if kind and kind != "effect":
             signs.append(kind)
     if not signs:
         return "runs" if clause.has("runs") else ""

@@ -40,7 +40,7 @@ attention=eager: torch_nn_multiheadattention nn_multiheadattention
 attention=split: --use-split-cross-attention split_attention quad_cross_attention --use-quad-cross-attention sub_quadratic
 compile=on: torch_compile compile compiled inductor cuda_graph cuda_graphs cudagraph cudagraphs dynamo 编译 enforce_eager_=_false
 compile=off: --enforce-eager enforce_eager aot_eager eager_mode plain_eager enforce_eager_=_true enforce_eager_mode backend_=_eager
-compile=off: uncompiled not_compiled --disable-cuda-graph
+compile=off: uncompiled not_compiled --disable-cuda-graph eagerly
 tf32=on: tf32 tensorfloat32 tensor_float_32 allow_tf32 allow_tf32_=_true
 tf32=off: allow_tf32_=_false tf32_=_false float32_matmul_precision_highest
 devices=one: one_gpu single_gpu a_single_gpu single_card one_card 1_gpu gpu_0_only one_device single_device 单卡 单张卡 单_gpu 单张
@@ -94,6 +94,7 @@ lr=low: lower_lr lower_learning_rate smaller_learning_rate smaller_lr learning_r
 lr=low: lowering_the_learning_rate decreased_the_learning_rate reducing_the_learning_rate lr_down 学习率降 学习率调小 学习率调低
 lr=low: 学习率降低 降低学习率 减小学习率 调小学习率 学习率 学习率换 学习率设成_0 小学习率 learning_rate_lower lr_lower learning_rates
 lr=low: tried_lr different_learning_rates several_learning_rates various_learning_rates lr_down_to learning_rate_down_to
+lr=low: changing_the_learning_rate change_the_learning_rate changed_the_learning_rate changing_lr changing_the_lr
 weights==other: another_model other_model other_models another_checkpoint other_checkpoint other_checkpoints different_model
 weights==other: different_models different_checkpoint base_model_itself original_weights original_model official_weights
 weights==other: original_checkpoint official_model stock_model 原版权重 原始权重 官方权重 原模型 原始模型 原版模型 官方原始权重 官方模型
@@ -104,7 +105,7 @@ weights==other: 每个模型 几个模型 换了模型 换了个模型 换了几
 weights==other: smaller_model smaller_yolo larger_model bigger_model smaller_models models_里面 models_里 different_checkpoints
 weights==other: different_loras other_vaes another_finetune other_finetunes
 seed=other: other_seed another_seed different_seed other_seeds different_seeds 换种子 换_seed 换个种子 changing_the_seed changed_the_seed
-seed=other: change_the_seed other_random_seeds new_seed another_random_seed different_random_seed
+seed=other: change_the_seed other_random_seeds new_seed another_random_seed different_random_seed which_seed any_seed every_seed
 fresh=yes: fresh_install brand_new fresh_venv fresh_environment clean_install reinstalled reinstall reinstalling new_venv
 fresh=yes: clean_environment set_it_all_up_from_scratch installed_from_scratch brand_new_install 重装 重新安装 重新装 全新安装 新环境
 fresh=yes: 重装环境 新建环境 clean_venv new_environment fresh_conda 重新搭 installed_everything_anew deleted_the_venv new_conda_env
@@ -124,6 +125,7 @@ release=since: since_the_update since_updating since_the_upgrade since_today aft
 release=since: my_last_git_pull after_the_upgrade since_upgrading after_update after_upgrade since_version 更新后 升级后 更新之后 升级之后
 release=since: since_i_updated after_i_updated after_git_pull since_the_last_update started_after_the since_my_last
 attention=backend: --attention-backend attention_backend
+autocast=off: mixed_precision_no mixed_precision_=_no mixed_precision_none mixed_precision_off
 
 # --- outcomes -------------------------------------------------------------------------------------------------------------------------
 works: works worked work working fine ok okay good well normal normally correct correctly right perfect perfectly sane sensible accurate
@@ -145,17 +147,17 @@ works: 能出图 it_trains now_trains never_fails have_no_drop no_drop does_trai
 works: used_to_work worked_before previously_worked worked_until used_to_be_fine worked_fine_before 以前没问题 以前正常 之前没问题
 works: 之前都正常 之前正常 was_fine_before worked_fine_until agrees agree make_sense makes_sense makes_sense_again was_enough is_enough
 works: does_the_job is_back are_back all_is_well is_well results_are_identical outputs_are_identical same_as_on_cpu in_agreement
-works: no_such_problem no_such_thing does_what_it_should unproblematic
+works: no_such_problem no_such_thing does_what_it_should unproblematic can_run can_run_it can_train can_load could_run
 gone: doesn't_happen doesn't_come doesn't_occur doesn't_show_up never_happens did_not_happen don't_show_up does_not_happen does_not_occur
 gone: didn't_happen doesn't_appear not_happen not_occur not_show_up no_longer_appears never_comes_up isn't_there none_of_it gone
 gone: disappears disappeared disappear vanishes vanished vanish fixed fixes fix fixing solved solves solve resolved resolves resolve cured
-gone: cures avoids avoid avoided helps helped help went_away goes_away go_away did_the_trick does_the_trick rid rids got_rid prevents
+gone: cures avoids avoid avoided helps helped went_away goes_away go_away did_the_trick does_the_trick rid rids got_rid prevents
 gone: stays_away stops_occurring stopped_occurring stops_happening stopped_happening eliminates eliminated goes_through_again
 gone: that_was_all_it_needed was_all_it_needed not_seen_any_more made_it_work makes_it_work brings_back 好转为正常 报错消失 不会再报
 gone: 不再报错 不报错了 不报错 不会出现 不黑了 解决问题 问题解决 问题消失 搞定 搞定了 能解决 可以解决 就不会 没遇到过 没遇到 没碰到过
 gone: 没这种情况 没出过 没了 消失 消失了 解决 不再 没再出现 就没再 都没再 不报了 不报 没有出现 避免 不出现 不会再 没再报 不见了 就没
 gone: 没有再出现 不乱了 没出现 没有报 未出现 再没 problem_free never_seen_again cleared_it clears_it makes_it_go_away made_it_go_away
-gone: is_history cleared_up sorted_it sorts_it is_not_there not_there_anymore
+gone: is_history cleared_up sorted_it sorts_it is_not_there not_there_anymore repairs repaired mends mended
 fails: nan nans inf infinity black noise noisy garbage garbled gibberish nonsense meaningless broken wrong bad mismatch mismatches blank
 fails: empty useless terrible unusable incorrect zeros zero_loss green unstable random diverge diverges diverged diverging glitches
 fails: glitchy glitch runs_away black_square black_squares black_images black_image black_picture black_screen color_noise pure_noise
@@ -166,7 +168,8 @@ fails: static scrambled repeats repeating artifacts artefacts overflow overflows
 fails: 异常 胡说 胡说八道 说胡话 胡言乱语 变傻 溢出 对不上 不收敛 爆炸 为_0 成_0 变_0 全_0 全零 重复 乱序 随机 不一致 不稳 花屏 噪声 噪点
 fails: 错误 结果错 变差 不准 掉精度 很差 差很多 全是符号 都是符号 死循环 全是_0 都是_0 repeated repetitive repetition loop loops
 fails: one_repeated_token loss_=_0 loss_0 are_0 all_0 is_0 map_0 loss_is_0 !!! ！！！ 傻 drop_in_quality break breaks converge_badly 乱
-fails: 发散 飞了 为_nan 成_nan is_what_breaks_it is_the_culprit was_the_culprit is_to_blame causes_it 罪魁祸首 spike spikes
+fails: 发散 飞了 为_nan 成_nan is_what_breaks_it is_the_culprit was_the_culprit is_to_blame causes_it 罪魁祸首 spike spikes loss_0.0
+fails: rubbish
 again: 有问题 也有同样 也有这个问题 也会 也出现 也遇到 也有问题 也报 shows_it has_it does_it_too 一样报错 stops stopped stopped_working
 again: stops_working error errors fail fails failed failing happens occurs occur happened i_see_it me_too have_it had_it had_that i_get_it
 again: shows_up appears persists_too 用不了 跑不了 跑不起来 起不来 无法运行 跑不通 不行 不能用 出现 复现 shows_this show_this show_it
@@ -176,6 +179,7 @@ errors: hangs hang falls_over complains cuda_error runtimeerror valueerror typee
 errors: expected_scalar_type expected_all_tensors expected_all_tensors_to_be_on_the_same_device to_have_the_same_dtype
 errors: probability_tensor_contains_either expected_mat1_and_mat2 cannot_copy_out_of_meta_tensor floating_point_exception
 errors: same_device_error input_types but_found core_dump 报错 崩 崩溃 崩了 失败 出错 挂了 挂掉 报 not_implemented not_implemented_for
+errors: no_kernel_image
 oom: oom out_of_memory ooms cuda_oom memory_error 爆显存 显存不够 显存不足 内存不足 爆内存 内存不够 显存爆了 直接爆 显存溢出
 oom: ran_out_of_memory runs_out_of_memory 爆了 超显存 显存超了 run_out_of_memory out_of_vram not_enough_memory not_enough_vram doesn't_fit
 oom: does_not_fit
@@ -193,23 +197,23 @@ same: 无济于事 没解决 未解决 没能解决 依旧 照报不误 还是�
 same: 没区别 没有区别 没什么变化 不起作用 毫无作用 毫无变化 并没有解决 问题依然 没有改善 没改善 没躲过 仍然存在 依然存在 还存在 还在
 same: 还是存在 no_relief change_a_thing changed_a_thing just_the_same did_not_cut_it wasn't_it no_remedy no_avail just_as_bad equally_bad
 same: nothing_gained no_real_change no_real_difference no_visible_change no_noticeable_difference no_measurable_difference
-same: no_real_improvement
+same: no_real_improvement doesn't_help didn't_help does_not_help did_not_help won't_help no_influence
 less: less_often rarer later_than milder less_frequent a_bit_better slightly_better somewhat_better less_noise less_severe smaller_error
 less: 好一点 好一些 好点 少一些 有所改善 有所好转 略好 好转 没那么 减轻 改善 有改善 晚一些 much_later takes_longer_to are_smaller
-less: is_smaller smaller_spikes fewer_spikes seldom rarely
+less: is_smaller smaller_spikes fewer_spikes seldom rarely longer_until much_longer_until
 better: better
 other: instead now_it's_a but_now_i_get 又变成 就变成 却变成 结果变成 different_error another_error new_error a_different_error turns_into
 other: other_error 换了个错 另一个错误 新的错误 别的错误 新错误 error_changes error_changed now_a_different in_exchange another_message
-other: different_message other_message another_exception different_exception
+other: different_message other_message another_exception different_exception replaced_by is_replaced_by
 unless: unless 除非
 now: now finally later in_the_end error_since 现在 后来 终于 果然
 against: against 针对
 idle: if_i if_we 一开始 the_work your_work great_work nice_work good_work 时不时 不仅 不但 不断 not_only not_just 没想到 不好意思
-idle: good_luck good_day good_morning 你好 大佬好 您好 the_right all_right_reserved right_now 好像 最好的 不得不 差不多 不久 不知道 不清楚
-idle: 不小心 不同 for_what_it's_worth very_same same_code same_script same_model same_prompt same_data same_seed same_command
-idle: same_settings same_workflow same_input same_image same_machine same_config same_picture same_file same_time same_model_and same_card
-idle: same_gpu same_environment same_checkpoint same_length the_same_way 同样的数据 同样代码 同样命令 一样的代码 命令一样 同样的模型
-idle: 同样的代码 同样的命令 同样的环境 同样的脚本 同样环境 同样配置 同样的配置 两边一模一样 i_got_it_from worthwhile
+idle: good_luck good_day good_morning 你好 大佬好 您好 all_right_reserved right_now 好像 最好的 不得不 差不多 不久 不知道 不清楚 不小心
+idle: 不同 for_what_it's_worth very_same same_code same_script same_model same_prompt same_data same_seed same_command same_settings
+idle: same_workflow same_input same_image same_machine same_config same_picture same_file same_time same_model_and same_card same_gpu
+idle: same_environment same_checkpoint same_length the_same_way 同样的数据 同样代码 同样命令 一样的代码 命令一样 同样的模型 同样的代码
+idle: 同样的命令 同样的环境 同样的脚本 同样环境 同样配置 同样的配置 两边一模一样 i_got_it_from worthwhile
 runs: runs loads starts renders survives
 also: 都是这样 也是这样 都这样 anyway just_as nonetheless nevertheless 也有同样 也有这个问题 也会 也出现 也遇到 也有问题 也报 也不行
 also: 一样报错 also too as_well again even still likewise even_with equally already so_does so_do so_is stay stays stayed each_time
@@ -230,9 +234,10 @@ isoff: =_0 =_no =_none =_off :_false is_off disabled removed off turned_off unti
 quote: i_was_told was_told told_me was_suggested someone somebody people they_say i_read guide_says docs_say reported heard report
 quote: according_to said claims mentioned_that readme people_report others it_is_said documentation they_said author_says maintainers 听说
 quote: 听人说 据说 有人说 官方说 文档说 说明书 网友 群里说 有个_issue 别人说 有人 作者说 大家说 issue_说
+effect: any_difference any_change make_a_difference makes_a_difference made_a_difference any_effect
 
 # --- marks ------------------------------------------------------------------------------------------------------------------------------
-not: no_longer not no never without neither nor none cannot can't can don't doesn't didn't isn't aren't wasn't weren't won't wouldn't
+not: no_longer not no never without neither nor none cannot can't can_not don't doesn't didn't isn't aren't wasn't weren't won't wouldn't
 not: couldn't hasn't haven't nothing stopped_giving nobody free_of lacks cant doesnt didnt isnt dont wont 谈不上 哪个都不 不太 不能 没法
 not: 没能 不 没 没有 未 无 并不 不是 不会 从没 从不 从未 从来没
 ison: =_true =_on enabled turned_on on enabling enable 打开 开启 一开 开着 开了 启用 加上 开

@@ -171,6 +171,9 @@ def _row(head: list[str], row: list[str], number: int, text: str) -> Iterator[Ru
             unknown.append(at)
         else:
             label += clause.settings
+    if not outcomes and label and unknown:
+        # Other rows may tell that something fails; what is in this one does not.
+        yield Run(label, "works", number, text, weak=True)
     if outcomes:
         outcomes += [(at, "fails") for at in unknown]
     for at, outcome in outcomes:
@@ -254,6 +257,15 @@ def _bind(clauses: list[Clause], pending: list[Item], before: Run | None, carrie
     if not runs and held and clauses[-1].settings and clauses[-1].text.lower().endswith((" too", " as well")):
         # "Not just the T4, the A10G too."
         return [Run(clauses[-1].settings, "again", clauses[-1].line, clauses[-1].text, True)], []
+    if not runs and held and not also_held and any(clause.sep in (":", "：") and not clause.settings for clause in clauses[1:]):
+        # "fp32: 2.31" below "fp16: nan"
+        return [Run(held, "works", clauses[0].line, clauses[0].text, weak=True)], []
+    final = clauses[-1] if clauses else None
+    if final and runs and held and runs[-1].outcome in FAILING and _is_other_value(held, runs[-1].settings):
+        if final.text[-1:].isdigit() and not final.text.endswith(held[-1].text):
+            # "fp16 nan, fp32 2.31"
+            runs.append(Run(held, "works", final.line, final.text, weak=True))
+            held = []
     for run in runs:
         run.text = run.text or clauses[-1].text
     return runs, held or ([] if runs else pending)
