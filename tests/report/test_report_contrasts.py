@@ -113,7 +113,7 @@ def test_line_and_value() -> None:
     text = "Garbled output on my V100.\n\nDowngrading transformers to 4.49.0 fixed it.\nOn an RTX 3090 it is fine.\n"
     found = find_contrasts(read_report(text))
     assert [(one.experiment, one.outcome, one.value, one.line) for one in found] == [
-        ("other-release", "gone", "transformers to 4.49.0", 3),
+        ("other-release", "gone", "transformers 4.49.0", 3),
         ("other-gpu", "gone", "RTX 3090", 4),
     ]
 

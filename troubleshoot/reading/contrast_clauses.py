@@ -242,7 +242,10 @@ def _named(line: str, tokens: Sequence[Token], at: int, found: list[Item]) -> It
     if _is_released(word):
         end = _while(tokens, at + 1, 2, _BEFORE_VERSION.__contains__)
         is_version = end < len(tokens) and _VERSION.match(tokens[end].word) and not _SIZE.match(tokens[end].word)
-        return _setting(line, tokens, "release", at, end + 1) if is_version else None
+        if not is_version:
+            return None
+        text = f"{line[tokens[at].start : tokens[at].end]} {line[tokens[end].start : tokens[end].end]}"
+        return _setting(line, tokens, "release", at, end + 1)._replace(text=text)
     if found and found[-1].end == at and found[-1].kind == _SETTING and found[-1].dim not in ("release", "gpu"):
         # A version right behind a kernel or a flag is that of the kernel.
         return None
@@ -279,7 +282,7 @@ def _is_bare_release(word: str, before: str, after: str) -> bool:
     """Tell whether a version without a name is a release: 0.20.2, v2.1, 3.0rc1, "back to 2.1"."""
     if not _VERSION.match(word) or _SIZE.match(word):
         return False
-    if before in ("with", "in", "on", "under") and word[0] in "123456789" and len(word.partition(".")[2]) == 2:
+    if before in ("with", "in", "on", "under") and (word[0] != "0" or before == "in") and len(word.partition(".")[2]) == 2:
         return True
     return word.count(".") > 1 or word[0] == "v" or "rc" in word or before in _BEFORE_RELEASE or after in ("nightly", "release", "版")
 

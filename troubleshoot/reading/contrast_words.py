@@ -74,7 +74,14 @@ kv=off: use_cache_=_false no_kv_cache cache_off --no-cache
 batch=small: batch_size_1 batch_size_of_1 batch_size_of_one batch_of_1 batch_of_one batch_1 bs_=_1 bs_1 batch_size_=_1 smaller_batch
 batch=small: smaller_batches smaller_batch_size small_batch lower_batch_size batch_size_one one_by_one single_sample batch_size_降到_1
 batch=small: batch_size_设_1 batch_size_设成_1 batchsize_=_1 batchsize_1 batch_size_调小 batch_size_改小 batch_调小 小_batch 单条
-batch=small: batch_size_改成_1 batch_size_设为_1 batch_size_改为_1 smaller_batchsize reduced_batch_size 逐条
+batch=small: batch_size_改成_1 batch_size_设为_1 batch_size_改为_1 smaller_batchsize reduced_batch_size 逐条 lower_the_batch_size
+batch=small: lower_the_batch lower_batch_sizes lowering_batch_size lowering_the_batch_size lowering_the_batch lowering_batch_sizes
+batch=small: lowered_batch_size lowered_the_batch_size lowered_the_batch lowered_batch_sizes reduce_batch_size reduce_the_batch_size
+batch=small: reduce_the_batch reduce_batch_sizes reducing_batch_size reducing_the_batch_size reducing_the_batch reducing_batch_sizes
+batch=small: reduced_the_batch_size reduced_the_batch reduced_batch_sizes decrease_batch_size decrease_the_batch_size decrease_the_batch
+batch=small: decrease_batch_sizes decreasing_batch_size decreasing_the_batch_size decreasing_the_batch decreasing_batch_sizes
+batch=small: decreased_batch_size decreased_the_batch_size decreased_the_batch decreased_batch_sizes smaller_the_batch_size
+batch=small: smaller_the_batch smaller_batch_sizes 批大小改成_1 批大小为_1 批大小设为_1 批大小_1
 batch=large: 大于_1 larger_than_1 greater_than_1 above_1 batch_size_greater_than_1 >_1 batches_larger_than_1 more_than_one_sample bs_>_1
 batch=large: bs_大于_1 多条 batch_size_大于_1 batch_size_一大于_1 batch_size_>_1 batch_>_1 batch_size_larger_than_1 larger_batch
 batch=large: bigger_batch batch_size_>=_2 batch_size_2 batch_size_4 batch_size_8 batch_size_16 batch_16 batch_32 batch_推理 batched
@@ -83,7 +90,7 @@ batch=large: batches_above_1
 input=short: smaller_images smaller_image shorter_prompt shorter_prompts shorter_input shorter_inputs short_prompt short_prompts
 input=short: smaller_resolution lower_resolution short_sequences shorter_sequences short_texts short_input small_images smaller_size
 input=short: width_and_height_made_smaller 512x512 短文本 短输入 短句 小图 分辨率调小 分辨率降低 降低分辨率 shorter_context short_context
-input=short: fewer_frames shorter_videos short_inputs 短_prompt 三千字以内
+input=short: fewer_frames shorter_videos short_inputs 短_prompt 三千字以内 smaller_resolutions lower_resolutions small_resolutions
 input=long: long_prompt long_prompts longer_prompt longer_prompts long_context long_input long_inputs larger_images large_images
 input=long: higher_resolution high_resolution long_sequences long_texts 长文本 长输入 再长 太长 长上下文 大图 高分辨率 长_prompt
 input=long: longer_inputs longer_sequences
@@ -94,7 +101,13 @@ lr=low: lower_lr lower_learning_rate smaller_learning_rate smaller_lr learning_r
 lr=low: lowering_the_learning_rate decreased_the_learning_rate reducing_the_learning_rate lr_down 学习率降 学习率调小 学习率调低
 lr=low: 学习率降低 降低学习率 减小学习率 调小学习率 学习率 学习率换 学习率设成_0 小学习率 learning_rate_lower lr_lower learning_rates
 lr=low: tried_lr different_learning_rates several_learning_rates various_learning_rates lr_down_to learning_rate_down_to
-lr=low: changing_the_learning_rate change_the_learning_rate changed_the_learning_rate changing_lr changing_the_lr
+lr=low: changing_the_learning_rate change_the_learning_rate changed_the_learning_rate changing_lr changing_the_lr lower_the_lr
+lr=low: lower_my_learning_rate lowering_lr lowering_learning_rate lowering_the_lr lowering_my_learning_rate lowered_my_learning_rate
+lr=low: reduce_lr reduce_learning_rate reduce_the_learning_rate reduce_my_learning_rate reducing_lr reducing_learning_rate reducing_the_lr
+lr=low: reducing_my_learning_rate reduced_my_learning_rate decrease_lr decrease_learning_rate decrease_the_lr decrease_the_learning_rate
+lr=low: decrease_my_learning_rate decreasing_lr decreasing_learning_rate decreasing_the_lr decreasing_my_learning_rate
+lr=low: decreased_learning_rate decreased_the_lr decreased_my_learning_rate smaller_the_lr smaller_the_learning_rate
+lr=low: smaller_my_learning_rate
 weights==other: another_model other_model other_models another_checkpoint other_checkpoint other_checkpoints different_model
 weights==other: different_models different_checkpoint base_model_itself original_weights original_model official_weights
 weights==other: original_checkpoint official_model stock_model 原版权重 原始权重 官方权重 原模型 原始模型 原版模型 官方原始权重 官方模型
@@ -147,7 +160,8 @@ works: 能出图 it_trains now_trains never_fails have_no_drop no_drop does_trai
 works: used_to_work worked_before previously_worked worked_until used_to_be_fine worked_fine_before 以前没问题 以前正常 之前没问题
 works: 之前都正常 之前正常 was_fine_before worked_fine_until agrees agree make_sense makes_sense makes_sense_again was_enough is_enough
 works: does_the_job is_back are_back all_is_well is_well results_are_identical outputs_are_identical same_as_on_cpu in_agreement
-works: no_such_problem no_such_thing does_what_it_should unproblematic can_run can_run_it can_train can_load could_run
+works: no_such_problem no_such_thing does_what_it_should unproblematic can_run can_run_it can_train can_load could_run unaffected
+works: not_affected get_it_to_run got_it_running got_it_to_work get_it_to_work get_it_working no_trouble 可以
 gone: doesn't_happen doesn't_come doesn't_occur doesn't_show_up never_happens did_not_happen don't_show_up does_not_happen does_not_occur
 gone: didn't_happen doesn't_appear not_happen not_occur not_show_up no_longer_appears never_comes_up isn't_there none_of_it gone
 gone: disappears disappeared disappear vanishes vanished vanish fixed fixes fix fixing solved solves solve resolved resolves resolve cured
@@ -157,7 +171,7 @@ gone: that_was_all_it_needed was_all_it_needed not_seen_any_more made_it_work ma
 gone: 不再报错 不报错了 不报错 不会出现 不黑了 解决问题 问题解决 问题消失 搞定 搞定了 能解决 可以解决 就不会 没遇到过 没遇到 没碰到过
 gone: 没这种情况 没出过 没了 消失 消失了 解决 不再 没再出现 就没再 都没再 不报了 不报 没有出现 避免 不出现 不会再 没再报 不见了 就没
 gone: 没有再出现 不乱了 没出现 没有报 未出现 再没 problem_free never_seen_again cleared_it clears_it makes_it_go_away made_it_go_away
-gone: is_history cleared_up sorted_it sorts_it is_not_there not_there_anymore repairs repaired mends mended
+gone: is_history cleared_up sorted_it sorts_it is_not_there not_there_anymore repairs repaired mends mended not_present
 fails: nan nans inf infinity black noise noisy garbage garbled gibberish nonsense meaningless broken wrong bad mismatch mismatches blank
 fails: empty useless terrible unusable incorrect zeros zero_loss green unstable random diverge diverges diverged diverging glitches
 fails: glitchy glitch runs_away black_square black_squares black_images black_image black_picture black_screen color_noise pure_noise
@@ -169,11 +183,11 @@ fails: 异常 胡说 胡说八道 说胡话 胡言乱语 变傻 溢出 对不上
 fails: 错误 结果错 变差 不准 掉精度 很差 差很多 全是符号 都是符号 死循环 全是_0 都是_0 repeated repetitive repetition loop loops
 fails: one_repeated_token loss_=_0 loss_0 are_0 all_0 is_0 map_0 loss_is_0 !!! ！！！ 傻 drop_in_quality break breaks converge_badly 乱
 fails: 发散 飞了 为_nan 成_nan is_what_breaks_it is_the_culprit was_the_culprit is_to_blame causes_it 罪魁祸首 spike spikes loss_0.0
-fails: rubbish
+fails: rubbish 错的
 again: 有问题 也有同样 也有这个问题 也会 也出现 也遇到 也有问题 也报 shows_it has_it does_it_too 一样报错 stops stopped stopped_working
 again: stops_working error errors fail fails failed failing happens occurs occur happened i_see_it me_too have_it had_it had_that i_get_it
 again: shows_up appears persists_too 用不了 跑不了 跑不起来 起不来 无法运行 跑不通 不行 不能用 出现 复现 shows_this show_this show_it
-again: have_this do_this does_this 都是这样 也是这样 都这样 the_case affected reproducible reproduce
+again: have_this do_this does_this 都是这样 也是这样 都这样 the_case affected reproducible reproduce reproduced
 errors: crash crashes crashed crashing dies died die exception raises raised throws threw segfault core_dumped aborts aborted refuses
 errors: hangs hang falls_over complains cuda_error runtimeerror valueerror typeerror assertionerror doesn't_start errored
 errors: expected_scalar_type expected_all_tensors expected_all_tensors_to_be_on_the_same_device to_have_the_same_dtype
@@ -186,7 +200,7 @@ oom: does_not_fit
 same: changes_anything change_anything changed_anything 都不行 都一样 都没用 试了都 same_behavior same_behaviour same_outcome same_crash
 same: same_exception same_message same_traceback same_nan same_nans same_garbage same_loss same_noise same_black same_picture_of_noise
 same: no_better not_better nothing_helps nothing_helped none_of_them_helped none_helped neither_helped neither_helps neither_works
-same: couldn't_fix no_way_around no_dice doesn't_matter makes_no_odds nothing_new unchanged unaffected irrelevant no_success unsuccessful
+same: couldn't_fix no_way_around no_dice doesn't_matter makes_no_odds nothing_new unchanged irrelevant no_success unsuccessful
 same: unsuccessfully no_difference no_change nothing_changed changed_nothing changes_nothing change_nothing same same_error same_issue
 same: same_problem same_thing same_result the_same no_help of_no_help no_luck no_effect to_no_avail persists persist persisted
 same: error_remains issue_remains remains_broken remains_the_same error_remained as_before like_before as_bad_as_before no_cure not_a_cure
@@ -197,7 +211,7 @@ same: 无济于事 没解决 未解决 没能解决 依旧 照报不误 还是�
 same: 没区别 没有区别 没什么变化 不起作用 毫无作用 毫无变化 并没有解决 问题依然 没有改善 没改善 没躲过 仍然存在 依然存在 还存在 还在
 same: 还是存在 no_relief change_a_thing changed_a_thing just_the_same did_not_cut_it wasn't_it no_remedy no_avail just_as_bad equally_bad
 same: nothing_gained no_real_change no_real_difference no_visible_change no_noticeable_difference no_measurable_difference
-same: no_real_improvement doesn't_help didn't_help does_not_help did_not_help won't_help no_influence
+same: no_real_improvement doesn't_help didn't_help does_not_help did_not_help won't_help no_influence 也一样 也是一样
 less: less_often rarer later_than milder less_frequent a_bit_better slightly_better somewhat_better less_noise less_severe smaller_error
 less: 好一点 好一些 好点 少一些 有所改善 有所好转 略好 好转 没那么 减轻 改善 有改善 晚一些 much_later takes_longer_to are_smaller
 less: is_smaller smaller_spikes fewer_spikes seldom rarely longer_until much_longer_until
@@ -218,7 +232,7 @@ runs: runs loads starts renders survives
 also: 都是这样 也是这样 都这样 anyway just_as nonetheless nevertheless 也有同样 也有这个问题 也会 也出现 也遇到 也有问题 也报 也不行
 also: 一样报错 also too as_well again even still likewise even_with equally already so_does so_do so_is stay stays stayed each_time
 also: every_time reproduced reproduces both_ways a_second_time 也 还是 还 依然 照样 仍 仍然 又 同样 一样 哪怕 即使 就算 仍会 已经
-also: reproducible
+also: reproducible alike
 only: is_what_breaks_it is_the_culprit was_the_culprit is_to_blame causes_it 罪魁祸首 batch_size_一大于_1 batch_一大于_1 一做 一换 一加
 only: 一用 一跑 only only_when only_if only_with nowhere_else solely exclusively 只有 只在 仅 仅在 只要 一旦 唯独 就_only 一开 only_on
 only: 除了 except but_only as_soon_as once whenever
@@ -226,14 +240,15 @@ both: with_or_without with_and_without on_or_off or_not or_off 开不开都 加�
 both: no_matter_if no_matter_whether regardless whether whichever does_not_matter 不管 无论 不论 都试过 哪个都不 哪个都
 off: with_or_without with_and_without set_to_false set_to_off without off disabled disable disabling remove removed removing unticked
 off: untick turned_off turning_off switch_off switched_off switching_off uninstalled uninstall uninstalling deactivated dropping dropped
-off: leave_out left_out took_out taken_out no drop not_using out leave minus w/o unset not_passing omit omitting omitted stopped_using
+off: leave_out left_out took_out taken_out no drop not_using leave minus w/o unset not_passing omit omitting omitted stopped_using
 off: disable_=_true throw_out kicked_out except_without zero 去掉 关闭 关掉 关了 关 不用 不开 不加 没开 不使用 禁用 卸载 删掉 删除 取消
 off: 没加 没用_off 去除 关_off 不 不带 停用 移除 拿掉 没关_off 不做 commented commenting 注释 注释掉
-isoff: on_or_off or_not or_off 开不开都 加不加都 用不用都 开关都 禁用 禁用后 卸载 卸载后 删掉 移除 全部禁用 不开 停用 set_to_false =_false
-isoff: =_0 =_no =_none =_off :_false is_off disabled removed off turned_off unticked 关掉 关了 关闭 去掉 去掉了 关掉后
+isoff: driver_out on_or_off or_not or_off 开不开都 加不加都 用不用都 开关都 禁用 禁用后 卸载 卸载后 删掉 移除 全部禁用 不开 停用
+isoff: set_to_false =_false =_0 =_no =_none =_off :_false is_off disabled removed off turned_off unticked 关掉 关了 关闭 去掉 去掉了
+isoff: 关掉后
 quote: i_was_told was_told told_me was_suggested someone somebody people they_say i_read guide_says docs_say reported heard report
 quote: according_to said claims mentioned_that readme people_report others it_is_said documentation they_said author_says maintainers 听说
-quote: 听人说 据说 有人说 官方说 文档说 说明书 网友 群里说 有个_issue 别人说 有人 作者说 大家说 issue_说
+quote: 听人说 据说 有人说 官方说 文档说 说明书 网友 群友 群友说 群里说 有个_issue 别人说 有人 作者说 大家说 issue_说
 effect: any_difference any_change make_a_difference makes_a_difference made_a_difference any_effect
 
 # --- marks ------------------------------------------------------------------------------------------------------------------------------
@@ -251,10 +266,10 @@ plan: will i'll gonna going_to plan_to planning next_step next_i'll to_do todo t
 plan: need_to_try had_no_time not_yet haven't_tested have_not_tested haven't_tried not_tested untested later_i i'd_like let_me
 plan: would_like_to 打算 准备 接下来 下次 之后再 后面会 再试 明天 待会 没试 还没试 没测 未测试 计划 回头 等我 我去试 稍后 就想改成_plan
 plan: 晚点 will_test will_try
-guess: 既然 means could_explain would_explain may_explain maybe perhaps probably might could_be i_think i_guess guess guessing suspect
-guess: suspected likely it's_likely suppose wonder if_i_remember not_sure presumably assume may_be must_be seems_to_be possibly i'd_say
-guess: could_it_be in_my_opinion supposedly my_guess 可能 估计 我猜 猜 猜是 觉得 大概 也许 感觉是 多半 印象里 印象中 凭感觉 怀疑 似乎是
-guess: 或许 恐怕 看起来是 应该是 应该可以 应该不 说不定 好像是 推测 难道
+guess: 肯定 一定可以 肯定可以 理论上 既然 means could_explain would_explain may_explain maybe perhaps probably might could_be i_think
+guess: i_guess guess guessing suspect suspected likely it's_likely suppose wonder if_i_remember not_sure presumably assume may_be must_be
+guess: seems_to_be possibly i'd_say could_it_be in_my_opinion supposedly my_guess 可能 估计 我猜 猜 猜是 觉得 大概 也许 感觉是 多半 印象里
+guess: 印象中 凭感觉 怀疑 似乎是 或许 恐怕 看起来是 应该是 应该可以 应该不 说不定 好像是 推测 难道
 advice: you_can you_could you_should you_need you_may you_might you_have_to you_must please suggest recommend recommended would_be
 advice: consider we'd_suggest i'd_suggest advise advised better_to worth worth_a_go worth_a_try you_want you'd try_to can_try try_using
 advice: try_with try_setting make_sure have_you_tried did_you_try one_should one_could need_to should can't_you do_you could_you can_you

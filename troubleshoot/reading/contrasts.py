@@ -191,7 +191,7 @@ def _bind(clauses: list[Clause], pending: list[Item], before: Run | None, carrie
     held: list[Item] = []
     last = pending or (before.settings if before else [])
     header = ""
-    tried = neither = also_held = said = False
+    tried = neither = also_held = said = labelled = False
     now = any(clause.has("now") for clause in clauses)
     for clause in clauses:
         outcome = outcome_of(clause)
@@ -242,7 +242,14 @@ def _bind(clauses: list[Clause], pending: list[Item], before: Run | None, carrie
             last = own or last
             header = outcome if clause.has("gone") or clause.has("works") else ""
             held, pending, also_held, said = [], [], False, False
+        elif held and not settings and clause.sep in (":", "："):
+            labelled = True
         elif settings:
+            if held and labelled and _is_other_value(held, settings):
+                # "without amp: 2.3, with amp: ..."
+                runs.append(Run(held, "works", clause.line, clause.text, weak=True))
+                held = []
+            labelled = False
             if header and (
                 clause.sep in (":", "：") or clause.opens in ("or", "and", "plus") or (clause.sep == "," and runs[-1].text == "")
             ):
@@ -261,11 +268,11 @@ def _bind(clauses: list[Clause], pending: list[Item], before: Run | None, carrie
         # "fp32: 2.31" below "fp16: nan"
         return [Run(held, "works", clauses[0].line, clauses[0].text, weak=True)], []
     final = clauses[-1] if clauses else None
-    if final and runs and held and runs[-1].outcome in FAILING and _is_other_value(held, runs[-1].settings):
-        if final.text[-1:].isdigit() and not final.text.endswith(held[-1].text):
-            # "fp16 nan, fp32 2.31"
-            runs.append(Run(held, "works", final.line, final.text, weak=True))
-            held = []
+    valued = final is not None and bool(held) and final.text[-1:].isdigit() and not final.text.endswith(held[-1].text)
+    if final and valued and runs and runs[-1].outcome in FAILING and _is_other_value(held, runs[-1].settings):
+        # "fp16 nan, fp32 2.31"
+        runs.append(Run(held, "works", final.line, final.text, weak=True))
+        held = []
     for run in runs:
         run.text = run.text or clauses[-1].text
     return runs, held or ([] if runs else pending)
@@ -402,7 +409,8 @@ def _against(run: Run, main: Run | None, theirs: dict[str, set[str]]) -> Iterato
     if run is main or (failing and run.only and not run.also):
         return
     dims = {one.dim for one in run.settings}
-    if works and "on" in theirs.get("quantization", ()) and "dtype" in dims and "dtype" not in theirs and "quantization" not in dims:
+    quantized = works and "on" in theirs.get("quantization", ()) and "quantization" not in dims
+    if quantized and (("dtype" in dims and "dtype" not in theirs) or any(one.text[:1] in ("o", "O", "原") for one in run.settings)):
         yield Contrast("no-quantization", "gone", "", run.line, run.text)
         return
     outcome = _outcome(run, main)
