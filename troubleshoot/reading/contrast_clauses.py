@@ -371,6 +371,8 @@ def _settings(items: list[Item], opens: str) -> list[Item]:
         if replaced or of_release:
             continue
         off = any(mark.kind == "off" for mark in before) or any(mark.kind == "isoff" and 0 <= mark.at - one.end <= _FAR for mark in items)
+        out = any(mark.kind == "out" and 0 <= mark.at - one.end <= _FAR for mark in items)
+        off = off or (out and any(mark.kind == "take" for mark in before))
         if not off or one.key == "compile=off":
             kept.append(one)
         elif one.dim in OFF and one.value != "off":

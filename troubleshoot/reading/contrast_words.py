@@ -81,7 +81,8 @@ batch=small: reduce_the_batch reduce_batch_sizes reducing_batch_size reducing_th
 batch=small: reduced_the_batch_size reduced_the_batch reduced_batch_sizes decrease_batch_size decrease_the_batch_size decrease_the_batch
 batch=small: decrease_batch_sizes decreasing_batch_size decreasing_the_batch_size decreasing_the_batch decreasing_batch_sizes
 batch=small: decreased_batch_size decreased_the_batch_size decreased_the_batch decreased_batch_sizes smaller_the_batch_size
-batch=small: smaller_the_batch smaller_batch_sizes 批大小改成_1 批大小为_1 批大小设为_1 批大小_1
+batch=small: smaller_the_batch smaller_batch_sizes 批大小改成_1 批大小为_1 批大小设为_1 批大小_1 one_sample_at_a_time one_at_a_time
+batch=small: single_samples
 batch=large: 大于_1 larger_than_1 greater_than_1 above_1 batch_size_greater_than_1 >_1 batches_larger_than_1 more_than_one_sample bs_>_1
 batch=large: bs_大于_1 多条 batch_size_大于_1 batch_size_一大于_1 batch_size_>_1 batch_>_1 batch_size_larger_than_1 larger_batch
 batch=large: bigger_batch batch_size_>=_2 batch_size_2 batch_size_4 batch_size_8 batch_size_16 batch_16 batch_32 batch_推理 batched
@@ -161,7 +162,8 @@ works: used_to_work worked_before previously_worked worked_until used_to_be_fine
 works: 之前都正常 之前正常 was_fine_before worked_fine_until agrees agree make_sense makes_sense makes_sense_again was_enough is_enough
 works: does_the_job is_back are_back all_is_well is_well results_are_identical outputs_are_identical same_as_on_cpu in_agreement
 works: no_such_problem no_such_thing does_what_it_should unproblematic can_run can_run_it can_train can_load could_run unaffected
-works: not_affected get_it_to_run got_it_running got_it_to_work get_it_to_work get_it_working no_trouble 可以
+works: not_affected get_it_to_run got_it_running got_it_to_work get_it_to_work get_it_working no_trouble 可以 no_such_trouble
+works: no_such_issue no_such_error
 gone: doesn't_happen doesn't_come doesn't_occur doesn't_show_up never_happens did_not_happen don't_show_up does_not_happen does_not_occur
 gone: didn't_happen doesn't_appear not_happen not_occur not_show_up no_longer_appears never_comes_up isn't_there none_of_it gone
 gone: disappears disappeared disappear vanishes vanished vanish fixed fixes fix fixing solved solves solve resolved resolves resolve cured
@@ -250,6 +252,8 @@ quote: i_was_told was_told told_me was_suggested someone somebody people they_sa
 quote: according_to said claims mentioned_that readme people_report others it_is_said documentation they_said author_says maintainers 听说
 quote: 听人说 据说 有人说 官方说 文档说 说明书 网友 群友 群友说 群里说 有个_issue 别人说 有人 作者说 大家说 issue_说
 effect: any_difference any_change make_a_difference makes_a_difference made_a_difference any_effect
+take: took take taking leaving leave left kicked threw pulled throwing
+out: out
 
 # --- marks ------------------------------------------------------------------------------------------------------------------------------
 not: no_longer not no never without neither nor none cannot can't can_not don't doesn't didn't isn't aren't wasn't weren't won't wouldn't

@@ -203,6 +203,9 @@ def _bind(clauses: list[Clause], pending: list[Item], before: Run | None, carrie
         if not settings and last and not held:
             settings = _switched(clause, last, outcome)
             pending = [] if settings else pending
+        if settings and clause.text == "and without" and runs:
+            runs.append(Run(settings, "again", clause.line, clause.text, True))
+            continue
         if outcome == "mixed":
             runs += _split(clause)
             held, last = [], settings
@@ -268,9 +271,14 @@ def _bind(clauses: list[Clause], pending: list[Item], before: Run | None, carrie
         # "fp32: 2.31" below "fp16: nan"
         return [Run(held, "works", clauses[0].line, clauses[0].text, weak=True)], []
     final = clauses[-1] if clauses else None
-    valued = final is not None and bool(held) and final.text[-1:].isdigit() and not final.text.endswith(held[-1].text)
-    if final and valued and runs and runs[-1].outcome in FAILING and _is_other_value(held, runs[-1].settings):
-        # "fp16 nan, fp32 2.31"
+    if (
+        final
+        and held
+        and runs
+        and runs[-1].outcome in FAILING
+        and _is_other_value(held, runs[-1].settings)
+        and _sets_against(runs[-1], final)
+    ):
         runs.append(Run(held, "works", final.line, final.text, weak=True))
         held = []
     for run in runs:
@@ -284,10 +292,20 @@ def _is_other_value(held: list[Item], settings: list[Item]) -> bool:
     return any(theirs.get(one.dim, one.value) != one.value for one in settings)
 
 
+def _sets_against(run: Run, final: Clause) -> bool:
+    """Tell whether the last clause says something else of another value: "nan with fp16, colours with fp32", "fp16 nan, fp32 2.31"."""
+    if run.only or not final.settings:
+        return run.only or final.text.endswith("without")
+    first, last = final.settings[0].text, final.settings[-1].text
+    valued = final.text[-1:].isdigit() and not final.text.endswith(last)
+    short = len(final.text) < len(first) + _SHORT and final.text.endswith(last) and not final.text.startswith(first)
+    return valued or (short and not (final.has("also") or final.has("tried") or final.sep in ("and", "or")) and " with " in final.text)
+
+
 def _switched(clause: Clause, last: list[Item], outcome: str) -> list[Item]:
     """Return what "without it" or "once it is on" speaks of: the last thing that can be switched, the other way round."""
     on = clause.has("ison")
-    if not on and (outcome or clause.opens in ("without", "leave")) and clause.switches_off():
+    if not on and (outcome or clause.opens in ("without", "leave") or clause.text.endswith(" without")) and clause.switches_off():
         switches = [one._replace(value="off", text=f"without {one.text}") for one in last if one.dim in OFF and one.value != "off"]
         halves = [one for one in last if one.dim == "dtype" and one.value in ("float16", "bfloat16")]
         return (switches or [one._replace(dim="autocast", value="off", text="") for one in halves])[:1]
