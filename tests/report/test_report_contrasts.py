@@ -21,7 +21,7 @@ def read(text: str) -> set[str]:
     return {f"{one.experiment}={one.outcome}" for one in find_contrasts(read_report(text))}
 
 
-@pytest.mark.parametrize(("part", "precision", "recall"), [("develop", 0.95, 0.85), ("aside", 0.0, 0.0)])
+@pytest.mark.parametrize(("part", "precision", "recall"), [("develop", 0.95, 0.85), ("aside", 0.74, 0.43)])
 def test_figures_hold(part: str, precision: float, recall: float) -> None:
     """Floors somewhat below the measured figures, in tests/data/contrasts/README.md's way of counting."""
     figures = measure(part)

@@ -20,7 +20,7 @@ _DIAGNOSIS: dict[str, Any] = {
     "type": "object",
     "required": [
         "schema", "tool", "knowledge", "verdict", "reason", "summary", "failures", "environment", "diagnoses", "questions", "culprit",
-        "errors",
+        "contrasts", "errors",
     ],
     "properties": {
         "schema": {"const": 1},
@@ -37,6 +37,11 @@ _DIAGNOSIS: dict[str, Any] = {
         },
         "questions": {"type": "array", "items": {"type": "object", "required": ["ask", "about", "answers", "decides"]}},
         "culprit": {"type": "null"},
+        "contrasts": {
+            "type": "array",
+            "items": {"type": "object", "required": ["experiment", "outcome", "value", "line"]},
+            "description": "What the report says was tried, and what came out.",
+        },
         "errors": {"type": "array", "items": {"type": "string"}, "description": "What could not be used, each in a sentence."},
     },
 }  # fmt: skip
