@@ -26,6 +26,7 @@ TOP = {
     "diagnoses",
     "questions",
     "culprit",
+    "contrasts",
     "errors",
     "numbers",
     "requirements",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,6 +13,7 @@ from troubleshoot.commands import process
 from troubleshoot.commands.diagnose import load
 
 if TYPE_CHECKING:
+    from troubleshoot.knowledge.experiments import Experiments
     from troubleshoot.knowledge.schema import Entry
 
 
@@ -106,6 +108,80 @@ def run_show(issue: str, *, format: str, kb: Sequence[str], output: str | None) 
         text = yaml.safe_dump(msgspec.to_builtins(entry), sort_keys=False, width=120)
     process.write(text, output)
     return 0
+
+
+#: One sign for each cell, so that all causes fit on a screen: always, and (smaller) as a rule.
+_SIGNS = {"gone": ("●", "•"), "same": ("=", "-"), "other": ("#", "+")}
+
+
+def run_experiments(cause: str | None, *, format: str, language: str | None, kb: Sequence[str], output: str | None) -> int:
+    """Print the experiments with what each tells, and the predictions of all causes, or of one."""
+    format = process.check_format(format, ("text", "markdown", "json", "html"))
+    spoken = process.language(language)
+    base = load(kb)
+    from troubleshoot.knowledge.schema import NO_CAUSE
+
+    told = base.experiments
+    causes = [*base.causes.causes, NO_CAUSE]
+    if cause is not None and cause not in causes:
+        close = difflib.get_close_matches(cause, causes, n=1)
+        raise InputError(f"no such cause: {cause}" + (f". Did you mean {close[0]}?" if close else ""))
+    chosen = causes if cause is None else [cause]
+    if format == "json":
+        import msgspec
+
+        data = {
+            "experiments": msgspec.to_builtins(told.experiments),
+            "predictions": {one: msgspec.to_builtins(told.predicted(one)) for one in chosen},
+        }
+        process.write(json.dumps(data, ensure_ascii=False, indent=2) + "\n", output)
+        return 0
+    rows = _experiment_rows(told, chosen, spoken)
+    if format == "text":
+        process.write("\n".join(_aligned(one) for one in rows), output)
+        return 0
+    from troubleshoot.telling import render_documents
+    from troubleshoot.telling.document import Document, Section, Table
+
+    sections = tuple(Section(head[0], (Table(tuple(head), tuple(map(tuple, body))),)) for head, *body in rows)
+    page = Document(badge="", title="Experiments", subtitle=cause or "", sections=sections, language=spoken)
+    process.write(render_documents((page,), format), output)
+    return 0
+
+
+def _experiment_rows(told: Experiments, causes: list[str], spoken: str) -> list[list[list[str]]]:
+    """Return two tables, their headings first: the experiments, and what causes say of them."""
+    about = [["experiment", "what it is", "what it tells", "cost", "how (script)"]]
+    about += [
+        [name, getattr(one.name, spoken), getattr(one.tells, spoken), one.cost, next(iter(one.how.values()))]
+        for name, one in told.experiments.items()
+    ]
+    if len(causes) == 1:
+        row = told.predicted(causes[0])
+        says = [[causes[0], "predicted"]]
+        says += [[name, ("" if one.always else "mostly ") + one.outcome] for name, one in row.items()]
+        return [says, [about[0], *(line for line in about[1:] if line[0] in row)]]
+    says = [["cause", *told.experiments]]
+    for cause in causes:
+        row = told.predicted(cause)
+        says.append([cause, *(_SIGNS[row[name].outcome][not row[name].always] if name in row else "" for name in told.experiments)])
+    return [about, says]
+
+
+def _aligned(rows: list[list[str]]) -> str:
+    """Return a table as text; columns that hold one sign are headed by their number."""
+    if len(rows[0]) < 8:
+        from troubleshoot.telling.layout import columns, pad
+
+        widths = [max(map(columns, column)) for column in zip(*rows, strict=True)]
+        lines = ["  ".join(pad(cell, wide) for cell, wide in zip(row, widths, strict=True)).rstrip() for row in rows]
+        return "\n".join(lines) + "\n"
+    first = max(len(row[0]) for row in rows)
+    legend = "\n".join(f"  {number:>2} {name}" for number, name in enumerate(rows[0][1:], 1))
+    head = f"{rows[0][0]:<{first}} " + "".join(f"{number:>3}" for number in range(1, len(rows[0])))
+    body = [f"{row[0]:<{first}} " + "".join(f"{cell:>3}" for cell in row[1:]) for row in rows[1:]]
+    signs = "● gone  • mostly gone  = same  - mostly same  # other  + mostly other"
+    return "\n".join([signs, legend, "", head, *(line.rstrip() for line in body)]) + "\n"
 
 
 def run_lint(*, format: str, kb: Sequence[str], innocent: str | None, output: str | None) -> int:

@@ -71,6 +71,30 @@ def kb_show(
 
 
 @kb_app.command(
+    "experiments",
+    cls=PlainCommand,
+    epilog=examples(
+        "troubleshoot kb experiments",
+        "troubleshoot kb experiments numerics/fp16-overflow",
+        "troubleshoot kb experiments --format json",
+    ),
+)
+def kb_experiments(
+    cause: Annotated[
+        str | None, typer.Argument(metavar="[CAUSE]", help="Only what this cause says of each, and how each is done.", show_default=False)
+    ] = None,
+    format: Format = "text",
+    lang: Language = None,
+    kb: Overlays = None,
+    output: Output = None,
+) -> int:
+    """Show the experiments: what can be changed in a run, and what each cause says will come of it."""
+    from troubleshoot.commands.kb import run_experiments
+
+    return run_experiments(cause, format=format, language=lang, kb=kb or (), output=output)
+
+
+@kb_app.command(
     "lint",
     cls=PlainCommand,
     epilog=examples(

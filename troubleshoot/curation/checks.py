@@ -27,6 +27,7 @@ from troubleshoot.engine.matching.releases import affected_text
 from troubleshoot.knowledge.base import KnowledgeBase
 from troubleshoot.knowledge.collect import CAUSES_FOLDER, SCOPE_FILE, collect
 from troubleshoot.knowledge.compiled import compile_base
+from troubleshoot.knowledge.experiments import EXPERIMENTS_FILE
 from troubleshoot.knowledge.files import WORDS_FOLDER
 from troubleshoot.knowledge.phrases import parse_phrase
 from troubleshoot.knowledge.schema import NO_CAUSE, Affected, Entry, Fix, MessageTemplate, Verify
@@ -262,6 +263,34 @@ def _check_fixes(checked: Checked) -> Iterator[KnowledgeProblem]:
             yield KnowledgeProblem(place, 1, within.rstrip("."), f"{code} has no general fix")
 
 
+def _check_experiments(checked: Checked) -> Iterator[KnowledgeProblem]:
+    """Check that every cause says something of the experiments, that every experiment is told of, and that no name is misspelled."""
+    told = checked.base.experiments
+    files = [root / EXPERIMENTS_FILE for root in checked.base.roots if (root / EXPERIMENTS_FILE).is_file()]
+    place = files[-1] if files else EXPERIMENTS_FILE
+    causes = [*checked.base.causes.causes, NO_CAUSE]
+    families = {cause.partition("/")[0] for cause in causes}
+    if checked.shipped:
+        for cause in causes:
+            if not told.predicted(cause):
+                yield KnowledgeProblem(place, 1, "predictions", f"{cause} says nothing of any experiment")
+        for name in told.experiments:
+            if not any(name in row for row in told.predictions.values()):
+                yield KnowledgeProblem(place, 1, f"experiments.{name}", "no cause says anything of it")
+    for cause, row in told.predictions.items():
+        where = f"predictions.{cause}"
+        if cause not in causes and cause not in families:
+            yield KnowledgeProblem(place, 1, where, "is neither a cause nor a family of causes.yaml")
+        family = told.predictions.get(cause.partition("/")[0], {}) if "/" in cause else {}
+        for name, cell in row.items():
+            if name not in told.experiments:
+                close = get_close_matches(name, told.experiments, n=1)
+                meant = f": did you mean {close[0]!r}?" if close else ""
+                yield KnowledgeProblem(place, 1, where, f"{name!r} is no experiment{meant}")
+            elif family.get(name) == cell:
+                yield KnowledgeProblem(place, 1, where, f"{name}: {cell} is what its family says: leave it out")
+
+
 def _general(checked: Checked, cause: str) -> tuple[Fix, ...]:
     known = checked.base.causes.causes.get(cause)
     return known.fixes if known else ()
@@ -391,6 +420,7 @@ CHECKS: tuple[Check, ...] = (
     condition_checks.check_possible,
     condition_checks.check_phrases,
     _check_fixes,
+    _check_experiments,
     _check_versions,
     _check_cases,
     _check_references,

@@ -11,6 +11,7 @@ from troubleshoot.reading.environment.machine import Environment, Package
 from troubleshoot.reading.report import Report
 
 if TYPE_CHECKING:
+    from troubleshoot.reading.contrasts import Contrast
     from troubleshoot.reading.requirements import Requirement
 
 SCHEMA = 1
@@ -138,6 +139,13 @@ class Diagnosis:
         """The first diagnosis, or None where nothing is known."""
         return self.diagnoses[0] if self.diagnoses else None
 
+    @property
+    def contrasts(self) -> tuple[Contrast, ...]:
+        """What the report says of experiments that were made: read when it is asked for."""
+        from troubleshoot.reading.contrasts import find_contrasts
+
+        return find_contrasts(self.report)
+
     def to_dict(self, *, redact: bool = False) -> dict[str, Any]:
         """Return the JSON object of the contract. Secrets are masked; with ``redact``, home directories and addresses too."""
         data = {
@@ -152,6 +160,7 @@ class Diagnosis:
             "diagnoses": [_issue(one) for one in self.diagnoses],
             "questions": [msgspec.to_builtins(one) for one in self.questions],
             "culprit": _culprit(self.culprit),
+            "contrasts": [_contrast(one) for one in self.contrasts],
             "errors": list(self.errors),
             "numbers": [
                 {"verdict": one.verdict, "of": one.of, "numbers": list(one.numbers), "line": one.line, "text": one.text}
@@ -167,6 +176,10 @@ class Diagnosis:
         from troubleshoot.telling import render
 
         return render(self, "text")
+
+
+def _contrast(one: Contrast) -> dict[str, Any]:
+    return {"experiment": one.experiment, "outcome": one.outcome, "value": one.value, "line": one.line}
 
 
 def _failure(failure: Any) -> dict[str, Any]:

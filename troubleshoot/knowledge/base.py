@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from troubleshoot.basics.errors import InputError, KnowledgeError, KnowledgeProblem, UnknownIssueError
+from troubleshoot.knowledge.experiments import Experiments
 from troubleshoot.knowledge.index import FORMAT, GRAM, Index
 from troubleshoot.knowledge.schema import Causes, Entry, Fix, OutOfScope
 from troubleshoot.knowledge.word_odds import WordOdds
@@ -110,6 +111,11 @@ class KnowledgeBase:
     def word_odds(self) -> WordOdds:
         """How much words speak for causes."""
         return msgspec.json.decode(self._line(self.index.word_odds), type=WordOdds)
+
+    @cached_property
+    def experiments(self) -> Experiments:
+        """What users can change in a run, and what each cause says of it."""
+        return msgspec.json.decode(self._line(self.index.experiments), type=Experiments)
 
     def candidates(self, words: set[str]) -> list[int]:
         """Return the numbers of the templates that a text with these words may match, in order, and of all without words."""

@@ -16,6 +16,7 @@ import msgspec
 import yaml
 
 from troubleshoot.basics.errors import KnowledgeError, KnowledgeProblem
+from troubleshoot.knowledge.experiments import EXPERIMENTS_FILE, Experiments
 from troubleshoot.knowledge.files import WORD_ODDS_FILE, yaml_files
 from troubleshoot.knowledge.plugins import ENTRY_POINTS
 from troubleshoot.knowledge.schema import Cause, CauseFile, Causes, Entry, Extension, OutOfScope, OutOfScopeFile
@@ -48,6 +49,7 @@ class Collected:
     signs: dict[str, dict[str, Any]] = field(default_factory=dict)
     used_signs: set[str] = field(default_factory=set)
     word_odds: WordOdds = field(default_factory=WordOdds)
+    experiments: Experiments = field(default_factory=Experiments)
     problems: list[KnowledgeProblem] = field(default_factory=list)
     roots: tuple[Path, ...] = ()
 
@@ -125,6 +127,9 @@ def _read(path: Path, root: Path, collected: Collected, extensions: list[tuple[E
         check_sound(cause, path, node)
         collected.causes.causes[cause.id] = Cause(cause.title, cause.explanation, cause.fixes)
         collected.cause_places[cause.id] = (path, "")
+        return
+    if relative == EXPERIMENTS_FILE:
+        collected.experiments = collected.experiments.merged(convert(data, node, Experiments, path))
         return
     if relative == SCOPE_FILE:
         groups = convert(data, node, OutOfScopeFile, path).groups

@@ -31,6 +31,7 @@ def compile_base(collected: Collected, stamps: list[list[object]]) -> bytes:
     causes = add(collected.causes)
     scope = add(list(collected.out_of_scope.values()))
     word_odds = add(collected.word_odds)
+    experiments = add(collected.experiments)
     patterns = _patterns(collected)
     keys, general, spoken, always, needs = _keys(patterns)
     recall = add(_recall(patterns))
@@ -51,6 +52,7 @@ def compile_base(collected: Collected, stamps: list[list[object]]) -> bytes:
         causes=causes,
         scope=scope,
         word_odds=word_odds,
+        experiments=experiments,
         scope_exceptions={name: group.id for group in collected.out_of_scope.values() for name in group.exception if not group.message},
         stamps=[(str(path), int(str(time)), int(str(size))) for path, time, size in stamps],
         warnings=collected.warnings(),

@@ -14,7 +14,7 @@ from troubleshoot.knowledge.word_classes import WORD_CLASSES
 
 #: The first number is raised whenever the layout changes, so that an older cache is not read; phrases are filed under the words of their
 #: classes, so that other classes make another format as well.
-FORMAT = (11 << 32) + zlib.crc32("\n".join(WORD_CLASSES.values()).encode())
+FORMAT = (13 << 32) + zlib.crc32("\n".join(WORD_CLASSES.values()).encode())
 
 #: Length of the pieces that index the templates for text without blanks.
 GRAM = 8
@@ -29,9 +29,9 @@ class Index(msgspec.Struct, frozen=True):
 
     ``keys`` leads from a word to templates that cannot match without it (or one of its alternatives), ``general`` to those of
     fallbacks, ``spoken`` from a word of a sentence to phrases; ``grams`` does the same with pieces of GRAM characters for text without
-    blanks; ``always`` lists patterns that have no word; ``needs`` are the words that a text must have all of. ``recall`` is the place of
-    the index by which resembling messages are found. ``ids``, ``causes``, ``scope`` and ``word_odds`` are (offset, length) of lines,
-    offsets counting from the end of the first line.
+    blanks; ``always`` lists patterns that have no word; ``needs`` are the words that a text must have all of. ``recall`` is the place
+    of the index by which resembling messages are found. ``ids``, ``causes``, ``scope``, ``word_odds`` and ``experiments`` are (offset,
+    length) of lines, offsets counting from the end of the first line.
     """
 
     format: int
@@ -49,6 +49,7 @@ class Index(msgspec.Struct, frozen=True):
     causes: tuple[int, int]
     scope: tuple[int, int]
     word_odds: tuple[int, int]
+    experiments: tuple[int, int]
     scope_exceptions: dict[str, str]
     stamps: list[tuple[str, int, int]] = []
     warnings: list[str] = []

@@ -21,7 +21,7 @@ _DIAGNOSIS: dict[str, Any] = {
     "type": "object",
     "required": [
         "schema", "tool", "knowledge", "verdict", "reason", "summary", "failures", "environment", "diagnoses", "questions", "culprit",
-        "errors", "numbers", "requirements",
+        "contrasts", "errors", "numbers", "requirements",
     ],
     "properties": {
         "schema": {"const": 1},
@@ -38,6 +38,11 @@ _DIAGNOSIS: dict[str, Any] = {
         },
         "questions": {"type": "array", "items": {"type": "object", "required": ["ask", "about", "answers", "decides"]}},
         "culprit": {"type": "null"},
+        "contrasts": {
+            "type": "array",
+            "items": {"type": "object", "required": ["experiment", "outcome", "value", "line"]},
+            "description": "What the report says was tried, and what came out.",
+        },
         "errors": {"type": "array", "items": {"type": "string"}, "description": "What could not be used, each in a sentence."},
         "numbers": {"type": "array", "items": _OBJECT, "description": "What the report's numbers tell of dtypes, with their lines."},
         "requirements": {"type": "array", "items": _OBJECT, "description": "What refusals accept, refuse and got, with their lines."},
