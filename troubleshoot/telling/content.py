@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from troubleshoot.basics.addresses import entry_address
 from troubleshoot.basics.redact import redact_lines
-from troubleshoot.telling.document import Block, Code, Document, Point, Prose, Quote, Section, Step
+from troubleshoot.telling.document import Block, Code, Document, Point, Prose, Quote, Section, Step, filled
 from troubleshoot.telling.facts import accelerators_line, environment_line, half_precision
 from troubleshoot.telling.words import Words
 
@@ -70,7 +70,7 @@ def _document(
         cause += f" {words.percent(one.cause_confidence)}"
     return Document(
         badge=certainty, title=one.title, name=one.issue, subtitle=cause, tone=_TONES[verdict],
-        sections=tuple(section for section in sections if section.blocks), language=words.language,
+        sections=filled(*sections), language=words.language,
     )  # fmt: skip
 
 

@@ -58,14 +58,55 @@ class Table(msgspec.Struct, frozen=True):
     tones: tuple[tuple[str, str], ...] = ()
 
 
-Block: TypeAlias = Prose | Quote | Code | Point | Step | Table
+class Folded(msgspec.Struct, frozen=True):
+    """What is there for who wants it: a title that opens."""
+
+    title: str
+    body: tuple[Block, ...]
+
+
+class Bar(msgspec.Struct, frozen=True):
+    """A row of a chart. ``parts`` are shares of the chart's width with their tones; ``text`` follows them, ``about`` says more."""
+
+    label: str
+    parts: tuple[tuple[float, str], ...]
+    text: str = ""
+    about: str = ""
+
+
+class Chart(msgspec.Struct, frozen=True):
+    """Horizontal bars. ``lines`` are marks across all of them as (share, label, tone), ``legend`` names tones.
+
+    Tones are those of prose, and "c0" to "c7": colours that are told apart by people who see red and green alike.
+    """
+
+    title: str
+    bars: tuple[Bar, ...]
+    lines: tuple[tuple[float, str, str], ...] = ()
+    legend: tuple[tuple[str, str], ...] = ()
+
+
+Block: TypeAlias = Prose | Quote | Code | Point | Step | Table | Folded | Chart
+
+
+def plain(block: Folded | Chart) -> Step | Table:
+    """Return a block for where nothing opens and nothing is drawn."""
+    if isinstance(block, Folded):
+        return Step("*", block.title, body=block.body)
+    return Table((block.title, ""), tuple((one.label, one.text) for one in block.bars))
 
 
 class Section(msgspec.Struct, frozen=True):
-    """A titled group of blocks."""
+    """A titled group of blocks; a ``wide`` one takes the whole width where there is room beside the title."""
 
     title: str
     blocks: tuple[Block, ...]
+    wide: bool = False
+
+
+def filled(*sections: Section) -> tuple[Section, ...]:
+    """Return the sections that have something to say."""
+    return tuple(section for section in sections if section.blocks)
 
 
 class Document(msgspec.Struct, frozen=True):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from html import escape
+from itertools import groupby
 
-from troubleshoot.telling.document import Block, Code, Document, Point, Prose, Quote, Step, Table
+from troubleshoot.telling.document import Block, Chart, Code, Document, Folded, Point, Prose, Quote, Section, Step, Table
 from troubleshoot.telling.layout import visible
 
 #: The policy: nothing may be loaded or run, even if an escape were ever missed.
@@ -67,6 +68,31 @@ th,td{text-align:left;padding:.25rem .8rem .25rem 0;border-bottom:1px solid var(
 th{color:var(--dim);font-weight:600}
 .wide{overflow-x:auto}
 """
+#: What only pages with charts and folded parts need. The colours are Okabe and Ito's: https://jfly.uni-koeln.de/color/
+_MORE_STYLE = """.whole{display:block}
+.whole h2{margin-bottom:.5rem}
+.wide td{vertical-align:top;overflow-wrap:anywhere}
+summary{cursor:pointer;color:var(--dim);margin:0 0 .4rem}
+svg{width:100%;height:auto;margin:.2rem 0 .8rem}
+svg text{font:12px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;fill:currentColor}
+svg .end{text-anchor:end}
+svg .middle{text-anchor:middle}
+svg rect{fill:currentColor}
+svg line{stroke:currentColor;stroke-dasharray:4 3}
+svg line.dim{stroke:var(--line);stroke-dasharray:none}
+.c0{color:#0072b2}
+.c1{color:#e69f00}
+.c2{color:#009e73}
+.c3{color:#d55e00}
+.c4{color:#56b4e9}
+.c5{color:#cc79a7}
+.c6{color:#f0e442}
+.c7{color:#999}
+@media (prefers-color-scheme:dark){.c0{color:#3d9fe0}}
+"""
+#: The geometry of charts, in units of the drawing.
+_WIDTH, _LABELS, _VALUES, _ROW, _AXES = 850, 280, 90, 22, 34
+_LONGEST_LABEL = 38
 _SPAN = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 _URL = re.compile(r"https?://[^\s<>\"'`）)]+")
 _POINTS = {"+": "plus", "-": "minus", "?": "ask", "*": ""}
@@ -77,7 +103,8 @@ def to_html(pages: tuple[Document, ...]) -> str:
     language = "zh-CN" if pages and pages[0].language == "zh" else "en"
     title = escape(visible(pages[0].title)) if pages else "troubleshoot"
     body = "\n".join(to_article(page) for page in pages)
-    head = f"{_HEAD.format(language=language)}<title>{title}</title>\n<style>{_STYLE}</style>\n</head>"
+    more = _MORE_STYLE if any(f"<{tag}" in body for tag in ("svg", "details", 'section class="whole"')) else ""
+    head = f"{_HEAD.format(language=language)}<title>{title}</title>\n<style>{_STYLE}{more}</style>\n</head>"
     return f"{head}\n<body>\n<main>\n{body}\n</main>\n</body>\n</html>\n"
 
 
@@ -87,40 +114,30 @@ def to_article(page: Document) -> str:
     if page.badge:
         out.append(f'<span class="badge {page.tone}">{prose(page.badge)}</span>')
     out.append(f"<h1>{prose(page.title)}</h1>")
-    below = " · ".join(
-        part
-        for part in (f"<code>{escape(visible(page.name))}</code>" if page.name else "", prose(page.subtitle) if page.subtitle else "")
-        if part
-    )
-    if below:
-        out.append(f'<p class="sub">{below}</p>')
-    for section in page.sections:
-        out.append(f"<section><h2>{prose(section.title)}</h2><div>{_blocks(section.blocks)}</div></section>")
-    return "\n".join([*out, "</article>"])
+    named = (f"<code>{escape(visible(page.name))}</code>" if page.name else "", prose(page.subtitle) if page.subtitle else "")
+    if any(named):
+        out.append(f'<p class="sub">{" · ".join(filter(None, named))}</p>')
+    return "\n".join([*out, *map(_section, page.sections), "</article>"])
+
+
+def _section(section: Section) -> str:
+    kind = ' class="whole"' if section.wide else ""
+    return f"<section{kind}><h2>{prose(section.title)}</h2><div>{_blocks(section.blocks)}</div></section>"
 
 
 def _blocks(blocks: tuple[Block, ...]) -> str:
-    out: list[str] = []
-    group: list[str] = []
-    kind = ""
-    for block in (*blocks, None):
-        wanted = (
-            "ul"
-            if isinstance(block, Point)
-            else "ol"
-            if isinstance(block, Step) and block.mark.isdigit()
-            else "ul"
-            if isinstance(block, Step)
-            else ""
-        )
-        if kind and wanted != kind:
-            out.append(f"<{kind}>{''.join(group)}</{kind}>")
-            group = []
-        kind = wanted
-        if block is None:
-            break
-        (group if wanted else out).append(_block(block))
+    out = []
+    for kind, group in groupby(blocks, _list_of):
+        inner = "".join(map(_block, group))
+        out.append(f"<{kind}>{inner}</{kind}>" if kind else inner)
     return "".join(out)
+
+
+def _list_of(block: Block) -> str:
+    """Return the list in which a block is an item, "" where it is none."""
+    if isinstance(block, Step) and block.mark.isdigit():
+        return "ol"
+    return "ul" if isinstance(block, Point | Step) else ""
 
 
 def _block(block: Block) -> str:
@@ -146,7 +163,9 @@ def _block(block: Block) -> str:
         tag = f' <span class="tag {block.tone}">{prose(block.tag)}</span>' if block.tag else ""
         kind = ' class="minus"' if not block.mark.isdigit() else ""
         return f"<li{kind}><b>{prose(block.title)}</b>{tag}<div>{_blocks(block.body)}</div></li>"
-    return _table(block)
+    if isinstance(block, Folded):
+        return f"<details><summary>{prose(block.title)}</summary>{_blocks(block.body)}</details>"
+    return _chart(block) if isinstance(block, Chart) else _table(block)
 
 
 def _table(table: Table) -> str:
@@ -156,6 +175,35 @@ def _table(table: Table) -> str:
         "<tr>" + "".join(f'<td class="{tones.get(cell, "")}">{prose(cell)}</td>' for cell in row) + "</tr>" for row in table.rows
     )
     return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
+
+
+def _chart(chart: Chart) -> str:
+    """Draw bars beside their labels, the lines with theirs above: the ends of axes below, limits on top."""
+    scale = _WIDTH - _LABELS - _VALUES
+    top = _AXES if chart.lines else 2
+    bottom = top + _ROW * len(chart.bars)
+    height = bottom + _ROW * len(chart.legend)
+    out = [f'<svg role="img" aria-label="{escape(visible(chart.title))}" viewBox="0 0 {_WIDTH} {height}">']
+    for share, label, tone in chart.lines:
+        x = _LABELS + scale * share
+        out.append(f'<line class="{tone}" x1="{x:.1f}" x2="{x:.1f}" y1="{top - 4}" y2="{bottom}"/>')
+        out.append(f'<text class="middle {tone}" x="{x:.1f}" y="{26 if tone == "dim" else 12}">{escape(visible(label))}</text>')
+    for row, bar in enumerate(chart.bars):
+        y, x = top + _ROW * row, float(_LABELS)
+        label = visible(bar.label)
+        label = label if len(label) <= _LONGEST_LABEL else "…" + label[1 - _LONGEST_LABEL :]
+        about = f"<title>{escape(visible(bar.about))}</title>" if bar.about else ""
+        out.append(f'<g>{about}<text class="end" x="{_LABELS - 8}" y="{y + 15}">{escape(label)}</text>')
+        for share, tone in bar.parts:
+            wide = max(scale * share, 1.0)
+            out.append(f'<rect class="{tone}" x="{x:.1f}" y="{y + 3}" width="{wide:.1f}" height="{_ROW - 6}"/>')
+            x += wide
+        out.append(f'<text x="{x + 6:.1f}" y="{y + 15}">{escape(visible(bar.text))}</text></g>')
+    for row, (name, tone) in enumerate(chart.legend, len(chart.bars)):
+        y = top + _ROW * row
+        out.append(f'<rect class="{tone}" x="{_LABELS}" y="{y + 4}" width="14" height="14"/>')
+        out.append(f'<text x="{_LABELS + 22}" y="{y + 15}">{escape(visible(name))}</text>')
+    return "".join([*out, "</svg>"])
 
 
 def prose(text: str) -> str:

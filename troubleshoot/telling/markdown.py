@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from troubleshoot.telling.document import Block, Code, Document, Point, Prose, Quote, Step, Table
+from troubleshoot.telling.document import Block, Chart, Code, Document, Folded, Point, Prose, Quote, Step, Table, plain
 from troubleshoot.telling.layout import visible
 
 _SPAN = re.compile(r"(?<!`)`[^`\n]+`(?!`)")
@@ -61,6 +61,8 @@ def _block(block: Block) -> str:
     if isinstance(block, Table):
         rows = ["| " + " | ".join(escape(cell) or " " for cell in row) + " |" for row in (block.head, *block.rows)]
         return "\n".join([rows[0], "|" + "---|" * len(block.head), *rows[1:]])
+    if isinstance(block, Folded | Chart):
+        return _block(plain(block))
     assert isinstance(block, Step)
     return _step(block)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from troubleshoot.telling.content import ask, consequences, notes, quoted
-from troubleshoot.telling.document import Block, Code, Document, Point, Prose, Quote, Section
+from troubleshoot.telling.document import Block, Code, Document, Point, Prose, Quote, Section, filled
 from troubleshoot.telling.facts import accelerators_line, environment_line
 from troubleshoot.telling.words import Words
 
@@ -19,7 +19,7 @@ def unknown_document(diagnosis: Diagnosis, words: Words) -> Document:
     if diagnosis.reason == "out-of-scope":
         title = diagnosis.summary or reason
         return Document(badge=words("out-of-scope"), title=title, tone="dim", language=words.language)
-    sections = (
+    sections = filled(
         Section(words("Read"), _read(diagnosis, words)),
         Section(words("First"), _first(diagnosis, words)),
         Section(words("Facts"), _facts(diagnosis, words)),
@@ -33,7 +33,7 @@ def unknown_document(diagnosis: Diagnosis, words: Words) -> Document:
         badge=words("unknown"),
         title=diagnosis.summary or reason,
         tone="bad",
-        sections=tuple(section for section in sections if section.blocks),
+        sections=sections,
         language=words.language,
     )
 
