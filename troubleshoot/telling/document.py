@@ -34,20 +34,31 @@ class Code(msgspec.Struct, frozen=True):
 
 
 class Point(msgspec.Struct, frozen=True):
-    """A list item with a mark: "+" supports, "-" refutes, "?" unknown, "*" neutral."""
+    """A list item with a mark: "+" supports, "-" refutes, "?" unknown, "*" neutral; ``line`` is where in the report it stands."""
 
     text: str
     mark: str = "*"
+    line: int | None = None
 
 
 class Step(msgspec.Struct, frozen=True):
-    """A numbered or crossed-out item: a title with a short tag, and what belongs to it."""
+    """A numbered or crossed-out item: a title with a short tag, and what belongs to it. ``fix`` names a fix to try: ISSUE#FIX."""
 
     mark: str
     title: str
     tag: str = ""
     tone: str = ""
     body: tuple[Block, ...] = ()
+    fix: str = ""
+
+
+class Choice(msgspec.Struct, frozen=True):
+    """A question about the fact ``about``: the usual answers as (value, label), and ``how`` to answer where nothing can be pressed."""
+
+    text: str
+    about: str
+    answers: tuple[tuple[str, str], ...]
+    how: str
 
 
 class Table(msgspec.Struct, frozen=True):
@@ -66,12 +77,12 @@ class Folded(msgspec.Struct, frozen=True):
 
 
 class Bar(msgspec.Struct, frozen=True):
-    """A row of a chart. ``parts`` are shares of the chart's width with their tones; ``text`` follows them, ``about`` says more."""
+    """A row of a chart. ``parts`` are shares of the chart's width with their tones; ``text`` follows them, ``hint`` says more."""
 
     label: str
     parts: tuple[tuple[float, str], ...]
     text: str = ""
-    about: str = ""
+    hint: str = ""
 
 
 class Chart(msgspec.Struct, frozen=True):
@@ -86,11 +97,13 @@ class Chart(msgspec.Struct, frozen=True):
     legend: tuple[tuple[str, str], ...] = ()
 
 
-Block: TypeAlias = Prose | Quote | Code | Point | Step | Table | Folded | Chart
+Block: TypeAlias = Prose | Quote | Code | Point | Step | Choice | Table | Folded | Chart
 
 
-def plain(block: Folded | Chart) -> Step | Table:
-    """Return a block for where nothing opens and nothing is drawn."""
+def plain(block: Choice | Folded | Chart) -> Point | Step | Table:
+    """Return a block for where nothing can be pressed, nothing opens and nothing is drawn."""
+    if isinstance(block, Choice):
+        return Point(f"{block.text} {block.how}", "?")
     if isinstance(block, Folded):
         return Step("*", block.title, body=block.body)
     return Table((block.title, ""), tuple((one.label, one.text) for one in block.bars))
@@ -121,11 +134,11 @@ class Document(msgspec.Struct, frozen=True):
     language: str = "en"
 
 
-_LITERAL = frozenset({"tone", "mark", "language", "tones"})
+_LITERAL = frozenset({"tone", "mark", "language", "tones", "about", "answers", "fix"})
 
 
 def transform(node: Any, change: Callable[[str], str]) -> Any:
-    """Return the document with ``change`` applied to every text in it; tones, marks and languages stay as they are."""
+    """Return the document with ``change`` applied to every text; names, values of facts, tones and marks stay as they are."""
     if isinstance(node, str):
         return change(node)
     if isinstance(node, tuple):

@@ -6,7 +6,7 @@ import re
 from html import escape
 from itertools import groupby
 
-from troubleshoot.telling.document import Block, Chart, Code, Document, Folded, Point, Prose, Quote, Section, Step, Table
+from troubleshoot.telling.document import Block, Chart, Choice, Code, Document, Folded, Point, Prose, Quote, Section, Step, Table, plain
 from troubleshoot.telling.layout import visible
 
 #: The policy: nothing may be loaded or run, even if an escape were ever missed.
@@ -18,7 +18,7 @@ _HEAD = """<!doctype html>
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
 <meta name="generator" content="troubleshoot">
 """
-_STYLE = """
+_FRAME_STYLE = """
 :root {
   color-scheme:light dark;--bg:#fff;--fg:#1c2024;--dim:#60646c;--line:#e0e2e6;--soft:#f5f6f8;--good:#18794e;--warn:#8f5b00;
   --bad:#c62a2f;--key:#0b68cb;
@@ -33,7 +33,9 @@ body {
 }
 main{max-width:56rem;margin:0 auto;padding:1.5rem 1.25rem 3rem}
 article+article{margin-top:3rem;border-top:1px solid var(--line);padding-top:1.5rem}
-h1{font-size:1.35rem;line-height:1.3;margin:.35rem 0}
+"""
+#: What is within an article.
+ARTICLE_STYLE = """h1{font-size:1.35rem;line-height:1.3;margin:.35rem 0}
 h2{font-size:.95rem;color:var(--key);margin:0}
 section{display:grid;grid-template-columns:6.5rem minmax(0,1fr);gap:.25rem 1rem;border-top:1px solid var(--line);padding:.9rem 0}
 @media (max-width:40rem){section{grid-template-columns:minmax(0,1fr)}}
@@ -69,7 +71,7 @@ th{color:var(--dim);font-weight:600}
 .wide{overflow-x:auto}
 """
 #: What only pages with charts and folded parts need. The colours are Okabe and Ito's: https://jfly.uni-koeln.de/color/
-_MORE_STYLE = """.whole{display:block}
+MORE_STYLE = """.whole{display:block}
 .whole h2{margin-bottom:.5rem}
 .wide td{vertical-align:top;overflow-wrap:anywhere}
 summary{cursor:pointer;color:var(--dim);margin:0 0 .4rem}
@@ -103,34 +105,93 @@ def to_html(pages: tuple[Document, ...]) -> str:
     language = "zh-CN" if pages and pages[0].language == "zh" else "en"
     title = escape(visible(pages[0].title)) if pages else "troubleshoot"
     body = "\n".join(to_article(page) for page in pages)
-    more = _MORE_STYLE if any(f"<{tag}" in body for tag in ("svg", "details", 'section class="whole"')) else ""
-    head = f"{_HEAD.format(language=language)}<title>{title}</title>\n<style>{_STYLE}{more}</style>\n</head>"
+    more = MORE_STYLE if any(f"<{tag}" in body for tag in ("svg", "details", 'section class="whole"')) else ""
+    head = f"{_HEAD.format(language=language)}<title>{title}</title>\n<style>{_FRAME_STYLE}{ARTICLE_STYLE}{more}</style>\n</head>"
     return f"{head}\n<body>\n<main>\n{body}\n</main>\n</body>\n</html>\n"
 
 
 def to_article(page: Document) -> str:
     """Return one document as an ``<article>``, for a page that brings its own head and style; every text is escaped."""
-    out = ["<article>"]
-    if page.badge:
-        out.append(f'<span class="badge {page.tone}">{prose(page.badge)}</span>')
-    out.append(f"<h1>{prose(page.title)}</h1>")
-    named = (f"<code>{escape(visible(page.name))}</code>" if page.name else "", prose(page.subtitle) if page.subtitle else "")
-    if any(named):
-        out.append(f'<p class="sub">{" · ".join(filter(None, named))}</p>')
-    return "\n".join([*out, *map(_section, page.sections), "</article>"])
+    return Writer().article(page)
 
 
-def _section(section: Section) -> str:
-    kind = ' class="whole"' if section.wide else ""
-    return f"<section{kind}><h2>{prose(section.title)}</h2><div>{_blocks(section.blocks)}</div></section>"
+class Writer:
+    """Writes documents as markup; a page with scripts has one of its own (``live_html``)."""
 
+    #: Whether something can be pressed.
+    live = False
 
-def _blocks(blocks: tuple[Block, ...]) -> str:
-    out = []
-    for kind, group in groupby(blocks, _list_of):
-        inner = "".join(map(_block, group))
-        out.append(f"<{kind}>{inner}</{kind}>" if kind else inner)
-    return "".join(out)
+    def article(self, page: Document) -> str:
+        """Return a document."""
+        out = ["<article>"]
+        if page.badge:
+            out.append(f'<span class="badge {page.tone}">{prose(page.badge)}</span>')
+        out.append(self.title(page.title))
+        named = (f"<code>{literal(page.name)}</code>" if page.name else "", prose(page.subtitle) if page.subtitle else "")
+        if any(named):
+            out.append(f'<p class="sub">{" · ".join(filter(None, named))}</p>')
+        return "\n".join([*out, *map(self.section, page.sections), "</article>"])
+
+    def title(self, text: str) -> str:
+        """Return the heading of a document."""
+        return f"<h1>{prose(text)}</h1>"
+
+    def section(self, section: Section) -> str:
+        """Return a section of a document."""
+        kind = ' class="whole"' if section.wide else ""
+        return f"<section{kind}><h2>{prose(section.title)}</h2><div>{self.blocks(section.blocks)}</div></section>"
+
+    def blocks(self, blocks: tuple[Block, ...]) -> str:
+        """Return blocks; neighbours that are items make a list."""
+        out = []
+        shown = (block if self.live or not isinstance(block, Choice) else plain(block) for block in blocks)
+        for kind, group in groupby(shown, _list_of):
+            inner = "".join(map(self.block, group))
+            out.append(f"<{kind}>{inner}</{kind}>" if kind else inner)
+        return "".join(out)
+
+    def block(self, block: Block) -> str:
+        """Return one block."""
+        if isinstance(block, Prose):
+            lead = f"<b>{prose(block.lead)}</b> " if block.lead else ""
+            tone = f' class="{block.tone}"' if block.tone else ""
+            return "".join(f"<p{tone}>{lead if at == 0 else ''}{prose(part)}</p>" for at, part in enumerate(block.text.split("\n")))
+        if isinstance(block, Quote):
+            return self.quote(block)
+        if isinstance(block, Code):
+            return self.code(block)
+        if isinstance(block, Point):
+            kind = _POINTS.get(block.mark, "")
+            return f'<li class="{kind}">{self.point(block)}</li>' if kind else f"<li>{self.point(block)}</li>"
+        if isinstance(block, Step):
+            return self.step(block)
+        if isinstance(block, Choice):
+            return self.choice(block)
+        if isinstance(block, Folded):
+            return f"<details><summary>{prose(block.title)}</summary>{self.blocks(block.body)}</details>"
+        return _chart(block) if isinstance(block, Chart) else _table(block)
+
+    def quote(self, quote: Quote) -> str:
+        """Return lines of the report."""
+        return "<pre>" + "\n".join(f'<span class="n">{number} | </span>{text}' for _, number, text in numbered(quote)) + "</pre>"
+
+    def code(self, code: Code) -> str:
+        """Return a command or code."""
+        return f"<pre><code>{literal(code.text.rstrip(chr(10)))}</code></pre>"
+
+    def point(self, point: Point) -> str:
+        """Return what stands in the item of a list."""
+        return prose(point.text)
+
+    def step(self, step: Step) -> str:
+        """Return a fix."""
+        tag = f' <span class="tag {step.tone}">{prose(step.tag)}</span>' if step.tag else ""
+        kind = ' class="minus"' if not step.mark.isdigit() else ""
+        return f"<li{kind}><b>{prose(step.title)}</b>{tag}<div>{self.blocks(step.body)}</div></li>"
+
+    def choice(self, choice: Choice) -> str:
+        """Return a question that can be answered."""
+        raise NotImplementedError
 
 
 def _list_of(block: Block) -> str:
@@ -140,32 +201,18 @@ def _list_of(block: Block) -> str:
     return "ul" if isinstance(block, Point | Step) else ""
 
 
-def _block(block: Block) -> str:
-    if isinstance(block, Prose):
-        lead = f"<b>{prose(block.lead)}</b> " if block.lead else ""
-        tone = f' class="{block.tone}"' if block.tone else ""
-        return "".join(f"<p{tone}>{lead if at == 0 else ''}{prose(part)}</p>" for at, part in enumerate(block.text.split("\n")))
-    if isinstance(block, Quote):
-        numbers = max((len(str(number)) for number, _, _ in block.lines if number is not None), default=0)
-        lines = []
-        for number, text, main in block.lines:
-            quoted = escape(visible(text))
-            lines.append(
-                f'<span class="n">{number if number is not None else "":>{numbers}} | </span>' + (f"<b>{quoted}</b>" if main else quoted)
-            )
-        return "<pre>" + "\n".join(lines) + "</pre>"
-    if isinstance(block, Code):
-        return f"<pre><code>{escape(chr(10).join(visible(line) for line in block.text.rstrip(chr(10)).split(chr(10))))}</code></pre>"
-    if isinstance(block, Point):
-        kind = _POINTS.get(block.mark, "")
-        return f'<li class="{kind}">{prose(block.text)}</li>' if kind else f"<li>{prose(block.text)}</li>"
-    if isinstance(block, Step):
-        tag = f' <span class="tag {block.tone}">{prose(block.tag)}</span>' if block.tag else ""
-        kind = ' class="minus"' if not block.mark.isdigit() else ""
-        return f"<li{kind}><b>{prose(block.title)}</b>{tag}<div>{_blocks(block.body)}</div></li>"
-    if isinstance(block, Folded):
-        return f"<details><summary>{prose(block.title)}</summary>{_blocks(block.body)}</details>"
-    return _chart(block) if isinstance(block, Chart) else _table(block)
+def numbered(quote: Quote) -> list[tuple[int | None, str, str]]:
+    """Return the lines of a quotation, each with its number, the number as it is shown, and its markup."""
+    width = max((len(str(number)) for number, _, _ in quote.lines if number is not None), default=0)
+    lines = ((number, literal(text), main) for number, text, main in quote.lines)
+    return [
+        (number, f"{number if number is not None else '':>{width}}", f"<b>{text}</b>" if main else text) for number, text, main in lines
+    ]
+
+
+def literal(text: str) -> str:
+    """Return text that stays as it is, escaped."""
+    return escape("\n".join(map(visible, text.split("\n"))))
 
 
 def _table(table: Table) -> str:
@@ -192,8 +239,8 @@ def _chart(chart: Chart) -> str:
         y, x = top + _ROW * row, float(_LABELS)
         label = visible(bar.label)
         label = label if len(label) <= _LONGEST_LABEL else "…" + label[1 - _LONGEST_LABEL :]
-        about = f"<title>{escape(visible(bar.about))}</title>" if bar.about else ""
-        out.append(f'<g>{about}<text class="end" x="{_LABELS - 8}" y="{y + 15}">{escape(label)}</text>')
+        hint = f"<title>{escape(visible(bar.hint))}</title>" if bar.hint else ""
+        out.append(f'<g>{hint}<text class="end" x="{_LABELS - 8}" y="{y + 15}">{escape(label)}</text>')
         for share, tone in bar.parts:
             wide = max(scale * share, 1.0)
             out.append(f'<rect class="{tone}" x="{x:.1f}" y="{y + 3}" width="{wide:.1f}" height="{_ROW - 6}"/>')

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from troubleshoot.telling.document import Block, Chart, Code, Document, Folded, Point, Prose, Quote, Section, Step, Table, plain
+from troubleshoot.telling.document import Block, Chart, Choice, Code, Document, Folded, Point, Prose, Quote, Section, Step, Table, plain
 from troubleshoot.telling.layout import aligned, clip, columns, pad, paint, shorter_path, visible, wrap
 
 _MARKS = {"+": ("+", "good"), "-": ("-", "bad"), "?": ("?", "warn"), "*": ("-", "dim"), "x": ("x", "bad")}
@@ -76,7 +76,7 @@ class _Painter:
             return self._hanging(self.paint(mark, tone) + " ", 2, visible(block.text), width)
         if isinstance(block, Step):
             return self._step(block, width)
-        if isinstance(block, Folded | Chart):
+        if isinstance(block, Choice | Folded | Chart):
             return self._block(plain(block), width)
         return self._table(block)
 

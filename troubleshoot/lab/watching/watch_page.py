@@ -60,4 +60,4 @@ def _bar(one: Range) -> Bar:
     finite = not math.isnan(one.largest)
     about = f"{name} {one.cls}, {one.direction}, {one.dtype}: " + (f"largest {one.largest:.4g}" if finite else "never finite")
     tone = "bad" if one.bad else "warn" if one.headroom() < 4 else "c5" if one.direction == "backward" else "c0"
-    return Bar(name, ((_share(one.largest) if finite else 1.0, tone),), about=about + (f", {one.bad}" if one.bad else ""))
+    return Bar(name, ((_share(one.largest) if finite else 1.0, tone),), hint=about + (f", {one.bad}" if one.bad else ""))
