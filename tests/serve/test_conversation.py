@@ -363,7 +363,9 @@ def test_the_facts_line_leaves_room_for_the_answer() -> None:
 def test_the_name_of_a_library_is_code(chat: Chat) -> None:
     """Nothing of a path is markup in the bot's own words."""
     path = "/a/site-packages/x` <img src=x onerror=1> @everyone [C](javascript:1) `/y.py"
-    reply = chat.say(f'Traceback (most recent call last):\n  File "{path}", line 1, in f\n    x\nZorbError: weird autocast float16 thing\n')
+    reply = chat.say(
+        f'Traceback (most recent call last):\n  File "{path}", line 1, in f\n    x\nZorbError: weird autocast float16 thing\n'
+    )
     outside = re.sub(r"`[^`\n]*`", "", re.sub(r"(`{3,})\w*\n.*?\n\1", "", reply, flags=re.DOTALL))
     for text in ("<img", "@everyone", "javascript:"):
         assert text not in outside

@@ -80,7 +80,9 @@ Language = Annotated[Literal["en", "zh"], Field(description="The language of the
 def mcp_server(work: Work, *, allow_run: bool = False) -> MCPServer[Any]:
     """Return the server with its tools and resources; with ``allow_run`` also those that run things on this machine."""
     with _logging_untouched():
-        server = _Server("troubleshoot", title="troubleshoot", version=__version__, instructions=_INSTRUCTIONS, log_level="WARNING")
+        server = _Server(
+            "troubleshoot", title="troubleshoot", version=__version__, instructions=_INSTRUCTIONS, log_level="WARNING"
+        )
     server._lowlevel_server.middleware.append(_quote_nothing)
     _add_tools(server, work)
     _add_resources(server, work)
