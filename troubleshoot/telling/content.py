@@ -12,7 +12,7 @@ from troubleshoot.telling.facts import accelerators_line, environment_line, half
 from troubleshoot.telling.words import Words
 
 if TYPE_CHECKING:
-    from troubleshoot.engine.result import Diagnosis, EvidenceItem, FixAdvice, IssueDiagnosis, Question
+    from troubleshoot.engine.result import Diagnosis, EvidenceItem, FixAdvice, IssueDiagnosis, Question, SeenRun
     from troubleshoot.reading.report import Failure
 
 _TONES = {"known": "good", "likely": "warn", "unknown": "bad"}
@@ -244,6 +244,12 @@ def _do(one: IssueDiagnosis, words: Words, brief: bool) -> tuple[Block, ...]:
 
 
 def _step(issue: str, mark: str, fix: FixAdvice, words: Words, brief: bool) -> Step:
+    tag, tone = words(fix.applicability), _TAG_TONES.get(fix.applicability, "")
+    return Step(mark, fix.title, tag, tone, fix_body(fix, words, brief=brief), f"{issue}#{fix.id}")
+
+
+def fix_body(fix: FixAdvice, words: Words, *, brief: bool = False) -> tuple[Block, ...]:
+    """Return what belongs to a fix: how it is made, when it fits, why it helps, what it costs."""
     body: list[Block] = []
     if fix.command:
         body.append(Code(fix.command, "sh"))
@@ -258,7 +264,7 @@ def _step(issue: str, mark: str, fix: FixAdvice, words: Words, brief: bool) -> S
         body.append(Prose(fix.why, "dim"))
     if fix.warning:
         body.append(Prose(fix.warning, "warn", lead=words("warning")))
-    return Step(mark, fix.title, words(fix.applicability), _TAG_TONES.get(fix.applicability, ""), tuple(body), f"{issue}#{fix.id}")
+    return tuple(body)
 
 
 def _undecided(why: str, words: Words) -> str:
@@ -296,19 +302,8 @@ def _seen(diagnosis: Diagnosis, one: IssueDiagnosis, words: Words) -> tuple[Bloc
         return (Prose(words("seen.none"), "dim"),) if any(fix.fits is not False for fix in one.fixes) else ()
     blocks: list[Block] = []
     for fix, run in runs[:_RUNS]:
-        where = (
-            words("seen.cpu")
-            if run.device == "cpu"
-            else words("seen.capability", device=run.device, capability=run.capability or "").strip()
-        )
-        outcome = words(f"seen.{run.outcome}") if run.outcome in ("works", "fails") else run.outcome
-        versions = words.list([f"{name} {version}" for name, version in run.versions.items()])
-        blocks.append(
-            Point(
-                words("seen.run", fix=fix.title, outcome=outcome, where=where, versions=versions, date=run.date),
-                "+" if run.outcome == "works" else "-",
-            )
-        )
+        text = words("seen.run", fix=fix.title, **run_values(run, words))
+        blocks.append(Point(text, "+" if run.outcome == "works" else "-"))
     yours = diagnosis.environment.accelerators
     on_gpu = {(run.device, run.capability) for _, run in runs if run.device != "cpu"}
     if yours:
@@ -318,6 +313,17 @@ def _seen(diagnosis: Diagnosis, one: IssueDiagnosis, words: Words) -> tuple[Bloc
     elif not on_gpu and not diagnosis.environment.closed_accelerators:
         blocks.append(Prose(words("seen.no-gpu"), "dim"))
     return tuple(blocks)
+
+
+def run_values(run: SeenRun, words: Words) -> dict[str, str]:
+    """Return what a recorded run of a fix says of itself: its outcome, where, with which versions, when."""
+    on = {"device": run.device, "capability": run.capability or ""}
+    return {
+        "outcome": words(f"seen.{run.outcome}") if run.outcome in ("works", "fails") else run.outcome,
+        "where": words("seen.cpu") if run.device == "cpu" else words("seen.capability", **on).strip(),
+        "versions": words.list([f"{name} {version}" for name, version in run.versions.items()]),
+        "date": run.date,
+    }
 
 
 def ask(questions: tuple[Question, ...], words: Words) -> tuple[Block, ...]:
