@@ -19,14 +19,14 @@ ROOMS = [
 #: Within a room, where the order tells the story. Names on one line do not import from each other.
 WITHIN = {
     "engine": [
-        {"result"}, {"evidence", "records"}, {"matching", "lines"}, {"answers"}, {"ranking"}, {"fixes"}, {"questions", "summary", "live"},
-        {"diagnosis"},
+        {"result"}, {"evidence", "records"}, {"matching", "lines"}, {"answers"}, {"ranking"}, {"fixes"}, {"questions", "live"},
+        {"findings"}, {"diagnosis"},
     ],
     "lab": [{"verify", "editing"}, {"auditing", "watching"}, {"trying"}],
 }  # fmt: skip
 RANK = {name: rank for rank, name in enumerate(ROOMS)}
 
-#: ``str(diagnosis)`` is the terminal text: the one step to the right, taken only when it is called.
+#: The engine's findings are put into words when all is known, and ``str(diagnosis)`` is the terminal text: steps to the right when called.
 ALLOWED = {("engine", "telling")}
 
 
