@@ -353,7 +353,7 @@ def test_an_internal_error_is_reported_with_a_redacted_draft(run: Run, report: P
     assert "----- draft -----" in err
     assert "alice" not in err
     assert "hf_abc" not in err
-    assert str(Path(troubleshoot.diagnosis.__file__).parent) not in err
+    assert str(Path(troubleshoot.engine.diagnosis.__file__).parent) not in err
     monkeypatch.setenv("TROUBLESHOOT_DEBUG", "1")
     with pytest.raises(ZeroDivisionError):
         run("diagnose", report)
