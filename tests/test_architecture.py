@@ -19,14 +19,14 @@ ROOMS = [
 #: Within a room, where the order tells the story. Names on one line do not import from each other.
 WITHIN = {
     "engine": [
-        {"result"}, {"evidence", "records"}, {"matching", "lines"}, {"answers"}, {"ranking"}, {"fixes"}, {"questions", "summary", "live"},
-        {"diagnosis"},
+        {"result"}, {"evidence", "records"}, {"matching", "lines"}, {"answers"}, {"ranking"}, {"fixes"}, {"questions", "live"},
+        {"findings"}, {"diagnosis"},
     ],
     "lab": [{"verify", "editing"}, {"auditing", "watching"}, {"checking"}, {"trying"}],
 }  # fmt: skip
 RANK = {name: rank for rank, name in enumerate(ROOMS)}
 
-#: ``str(diagnosis)`` is the terminal text: the one step to the right, taken only when it is called.
+#: The engine's findings are put into words when all is known, and ``str(diagnosis)`` is the terminal text: steps to the right when called.
 ALLOWED = {("engine", "telling")}
 
 
@@ -101,3 +101,15 @@ def test_public_names_exist(name: str) -> None:
     assert getattr(troubleshoot, name) is not None
 
 
+#: Where the engine still words something by itself (see docs/decisions.md), and diagnose(), whose last step is the wording.
+WORDED = {"diagnosis.py", "live/concluding.py", "matching/wording.py", "fixes/library.py"}
+
+
+def test_the_engine_knows_no_language() -> None:
+    """No other function of it takes one: it returns keys and values."""
+    taking = set()
+    for path in sorted((ROOT / "engine").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef) and any(one.arg == "language" for one in (*node.args.args, *node.args.kwonlyargs)):
+                taking.add(path.relative_to(ROOT / "engine").as_posix())
+    assert taking == WORDED

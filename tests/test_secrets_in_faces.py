@@ -201,6 +201,7 @@ def test_no_server_answers_logs_or_keeps_them(tmp_path: Path) -> None:
     try:
         for text in REPORTS.values():
             ask("/v1/diagnose", text, False, "text/plain")
+            ask("/page/diagnose", {"report": text, "answers": {"gpu": FORMS[4][0]}}, False)
             ask("/v1/diagnose", {"report": text, "answers": {FORMS[2][0]: FORMS[4][0]}, "have": {"torch": FORMS[4][0]}}, False)
             ask("/v1/chat/completions", {"model": "troubleshoot", "messages": [{"role": "user", "content": text}]}, True)
             call = {"name": "diagnose", "arguments": {"report": text, "gpu": FORMS[4][0], "answers": {"gpu": FORMS[2][0]}}}

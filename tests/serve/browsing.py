@@ -103,13 +103,13 @@ class Visitor:
 
     def send(self) -> None:
         """Press the button and wait for the answer."""
-        with self.tab.expect_response("**/v1/diagnose"):
+        with self.tab.expect_response("**/page/diagnose"):
             self.tab.click("#send")
         self.settled()
 
     def settled(self) -> None:
         """Wait until what was found is shown, and is not being fetched again."""
-        self.tab.wait_for_selector("#found:not(.stale) .verdict")
+        self.tab.wait_for_selector("#found:not(.stale) article")
 
     def text(self, selector: str) -> str:
         """Return the visible text of the first element."""

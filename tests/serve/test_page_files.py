@@ -27,7 +27,7 @@ def test_a_dropped_file_is_read_whatever_its_encoding(visit: Visit, encoding: st
     report = BLIP2.report(language="zh")
     visitor.tab.evaluate(DROP, ["error.log", "", list(report.replace("\n", "\r\n").encode(encoding))])
     visitor.settled()
-    assert visitor.text(".names a") == BLIP2.issue
+    assert visitor.text(".sub a") == BLIP2.issue
     assert "上个月还能跑" in visitor.text(".row .text")
 
 
@@ -61,7 +61,7 @@ def test_of_a_file_that_is_too_large_the_end_is_offered(visit: Visit, tmp_path: 
     assert sent == []
     visitor.tab.click(".problem button")
     visitor.settled()
-    assert visitor.text(".names a") == BLIP2.issue
+    assert visitor.text(".sub a") == BLIP2.issue
 
 
 def test_a_pasted_text_that_is_too_large_is_kept_and_not_sent(visit: Visit) -> None:
@@ -78,7 +78,7 @@ def test_a_pasted_text_that_is_too_large_is_kept_and_not_sent(visit: Visit) -> N
     assert visitor.tab.evaluate("document.getElementById('text').value.length") > 1_500_000
     visitor.tab.click(".problem button")
     visitor.settled()
-    assert visitor.text(".names a") == BLIP2.issue
+    assert visitor.text(".sub a") == BLIP2.issue
 
 
 def test_a_long_report_is_shown_around_its_evidence(visit: Visit) -> None:
@@ -102,7 +102,7 @@ def test_one_very_long_line_does_not_stop_the_page(visit: Visit) -> None:
     visitor = visit()
     visitor.tab.evaluate(DROP, ["run.log", "", list(("x" * 900_000 + "\n" + BLIP2.report()).encode())])
     visitor.settled()
-    assert visitor.text(".names a") == BLIP2.issue
+    assert visitor.text(".sub a") == BLIP2.issue
     assert "898000 more characters" in visitor.text(".row .text")
 
 

@@ -208,7 +208,7 @@ def test_the_page_is_whole_and_escaped(linear: Verification) -> None:
     from troubleshoot.lab.verify.verify_page import render_html
 
     page = render_html([replace(linear, before=replace(linear.before, error="<script>alert(1)</script>"))])
-    assert "<script>" not in page and "http" not in page
+    assert "<script>" not in page and "http:" not in page and "https:" not in page
     assert "cast-inputs" in page and "<svg" in page and "Traceback" in page
     opened: list[str] = []
 

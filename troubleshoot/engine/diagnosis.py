@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Any, Literal
 from troubleshoot.basics.errors import TroubleshootError
 from troubleshoot.engine.answers import environment_for, facts_with, given_answers
 from troubleshoot.engine.evidence import Facts
+from troubleshoot.engine.findings import Findings
 from troubleshoot.engine.fixes import fixes_for
 from troubleshoot.engine.matching import Matches, Search, find_candidates, recalled
 from troubleshoot.engine.matching.dependencies import changed_facts, changes_environment, fixes_read
-from troubleshoot.engine.matching.releases import affected_texts
-from troubleshoot.engine.questions import open_facts, questions, undecided_facts
+from troubleshoot.engine.questions import Asked, open_facts, questions, undecided_facts
 from troubleshoot.engine.ranking import KNOWN, LIKELY, Hypothesis, rank
 from troubleshoot.engine.records import seen_in
-from troubleshoot.engine.result import Diagnosis, EvidenceItem, IssueDiagnosis, Question, Reason, Verdict
-from troubleshoot.engine.summary import summarise
+from troubleshoot.engine.result import Diagnosis, Reason, Verdict
 from troubleshoot.knowledge import KnowledgeBase, current_kb
 from troubleshoot.reading.environment.machine import Environment
 from troubleshoot.reading.report import Report
@@ -42,7 +41,6 @@ class _Known:
     report: Report
     environment: Environment
     base: KnowledgeBase
-    language: str
     search: Search
     seen: Seen | None = None
 
@@ -94,8 +92,7 @@ def diagnose(
     """
     if isinstance(source, BaseException):
         return _diagnose_exception(source, environment, kb, language, answers, gpu, have)
-    report = _read(source)
-    return _diagnose(report, environment, kb, language, answers, gpu, have)
+    return _worded(_find(_read(source), environment, kb, given_answers(answers, gpu, have)), language)
 
 
 def examine(
@@ -115,7 +112,7 @@ def examine(
     """
     report = _read(source)
     base = kb if kb is not None else current_kb()
-    known = _Known(report, environment_for(report, environment), base, "en", Search(report, base))
+    known = _Known(report, environment_for(report, environment), base, Search(report, base))
     facts, matches, hypotheses = _weigh(known, environment, given_answers(answers, gpu, have))
     return Examined(report, base, known.search, facts, matches, hypotheses)
 
@@ -138,7 +135,7 @@ def _diagnose_exception(
         report = tell(report_from_exception(exception), seen)
         # The program that raised it is this one: its environment is the local one.
         local = "local" if environment == "auto" else environment
-        return conclude(_diagnose(report, local, kb, language, answers, gpu, have, seen), seen)
+        return conclude(_worded(_find(report, local, kb, given_answers(answers, gpu, have), seen), language), seen)
     except Exception as error:
         return Diagnosis(
             verdict="unknown",
@@ -167,35 +164,35 @@ def _read(source: str | bytes | os.PathLike[str] | Report) -> Report:
     return read_report_file(source)
 
 
-def _diagnose(
+def _worded(found: Findings, language: str) -> Diagnosis:
+    """Put what was found into words: the one step to the right, when all is known."""
+    from troubleshoot.telling.wording import worded
+
+    return worded(found, language)
+
+
+def _find(
     report: Report,
     environment: str | os.PathLike[str] | Environment,
     kb: KnowledgeBase | None,
-    language: str,
-    answers: Mapping[str, str] | None,
-    gpu: str | None,
-    have: Mapping[str, str] | None,
+    given: Mapping[str, str],
     seen: Seen | None = None,
-) -> Diagnosis:
+) -> Findings:
     base = kb if kb is not None else current_kb()
-    given = given_answers(answers, gpu, have)
-    known = _Known(report, environment_for(report, environment), base, language, Search(report, base), seen)
+    known = _Known(report, environment_for(report, environment), base, Search(report, base), seen)
     facts, matches, hypotheses = _weigh(known, environment, given)
     shown = [one for one in hypotheses if one.confidence >= _LEAST or one is hypotheses[0]]
-    diagnoses = tuple(_issue(one, base, language) for one in shown[:_MOST])
     verdict, reason = _verdict(report, matches, hypotheses)
-    asked = _questions(known, given, hypotheses, matches) if verdict != "unknown" or hypotheses else ()
-    return Diagnosis(
+    outside = base.out_of_scope[next(iter(matches.out_of_scope.values()))].title if reason == "out-of-scope" else None
+    return Findings(
         verdict=verdict,
         reason=reason,
-        summary=summarise(verdict, reason, report, diagnoses, matches, base, language),
         report=report,
         environment=facts.environment,
-        diagnoses=diagnoses,
-        questions=asked,
-        knowledge=base.version,
-        tool=__version__,
-        language=language,
+        base=base,
+        issues=tuple((one, fixes_for(one, base, seen_in(base.roots))) for one in shown[:_MOST]),
+        questions=_questions(known, given, hypotheses, matches) if verdict != "unknown" or hypotheses else (),
+        outside=outside,
         errors=tuple(base.warnings),
         refuted=tuple(
             (one.entry.id, item) for one in matches.candidates if (item := one.refuted_by if one.own > 0 else one.contradicted_by)
@@ -235,49 +232,6 @@ def _look_at_accelerators(
     return rank(matches, known.report, known.base), facts, matches
 
 
-def _issue(hypothesis: Hypothesis, base: KnowledgeBase, language: str) -> IssueDiagnosis:
-    entry = hypothesis.entry
-    chinese = entry.zh if language == "zh" else None
-    weighted = hypothesis.weighted
-    note = ""
-    if weighted is not None:
-        note = (weighted.zh if language == "zh" else None) or weighted.note or ""
-        if not note and hypothesis.cause in base.causes.causes:
-            title = base.causes.causes[hypothesis.cause].title
-            note = title.zh if language == "zh" else title.en
-    elif entry.affected and hypothesis.candidate.affected.state is None:
-        # The releases are part of the claim, and nobody has said which one it is.
-        ranges = affected_texts(entry.affected)
-        note = f"若为 {'、'.join(ranges)}" if language == "zh" else f"if {' and '.join(ranges)}"
-    return IssueDiagnosis(
-        issue=entry.id,
-        cause=hypothesis.cause,
-        failure=hypothesis.candidate.failure,
-        title=chinese.title if chinese else entry.title,
-        confidence=hypothesis.confidence,
-        cause_confidence=hypothesis.cause_confidence,
-        explanation=(chinese.explanation if chinese else entry.explanation).strip(),
-        note=note,
-        kind=entry.kind,
-        impact=entry.impact,
-        affected=affected_texts(entry.affected),
-        models=entry.models,
-        evidence=(*hypothesis.candidate.evidence, *_words(hypothesis, language)),
-        fixes=fixes_for(hypothesis, base, language=language, seen=seen_in(base.roots)),
-        references=tuple(one.url for one in entry.references),
-        verify=f"troubleshoot verify {entry.id}" if entry.verify else None,
-    )
-
-
-def _words(hypothesis: Hypothesis, language: str) -> tuple[EvidenceItem, ...]:
-    """Return the words of the report that told the family's causes apart."""
-    told = hypothesis.candidate.telling_words(hypothesis.cause) if hypothesis.weighted is not None else ()
-    if not told:
-        return ()
-    text = f"这类原因的报告常见的词：{'、'.join(told)}" if language == "zh" else f"words of reports with this cause: {', '.join(told)}"
-    return (EvidenceItem("supports", "words", text),)
-
-
 def recall(
     issue: str, cause: str | None = None, *, kb: KnowledgeBase, language: str = "en", answers: Mapping[str, str] | None = None
 ) -> Diagnosis:
@@ -290,7 +244,7 @@ def recall(
         InputError: an answer cannot be used.
     """
     report = Report((), ())
-    known = _Known(report, Environment(), kb, language, Search(report, kb))
+    known = _Known(report, Environment(), kb, Search(report, kb))
     given = given_answers(answers, None, None)
 
     def hypothesis(facts: Facts) -> Hypothesis:
@@ -313,20 +267,13 @@ def recall(
 
     facts = known.facts(given)
     now = hypothesis(facts)
-    diagnoses = (replace(_issue(now, kb, language), evidence=(), failure=None),)
     opens = tuple(one for one in open_facts((now,), (), undecided_facts((now,), _undecided(now, kb))) if one.about not in given)
-    return Diagnosis(
-        verdict="likely",
-        reason=None,
-        summary=summarise("likely", None, report, diagnoses, Matches(()), kb, language),
-        report=report,
-        environment=facts.environment,
-        diagnoses=diagnoses,
-        questions=questions(opens, kb, first, lambda _: True, language),
-        knowledge=kb.version,
-        tool=__version__,
-        language=language,
-    )
+    found = Findings(
+        "likely", None, report, facts.environment, kb, ((now, fixes_for(now, kb, seen_in(kb.roots))),),
+        questions(opens, kb, first, lambda _: True),
+    )  # fmt: skip
+    told = _worded(found, language)
+    return replace(told, diagnoses=tuple(replace(one, evidence=(), failure=None) for one in told.diagnoses))
 
 
 def _verdict(report: Report, matches: Matches, hypotheses: tuple[Hypothesis, ...]) -> tuple[Verdict, Reason | None]:
@@ -360,7 +307,7 @@ def _undecided(now: Hypothesis, base: KnowledgeBase) -> tuple[str | None, ...]:
     return tuple(undecided)
 
 
-def _questions(known: _Known, given: Mapping[str, str], hypotheses: tuple[Hypothesis, ...], matches: Matches) -> tuple[Question, ...]:
+def _questions(known: _Known, given: Mapping[str, str], hypotheses: tuple[Hypothesis, ...], matches: Matches) -> tuple[Asked, ...]:
     if not hypotheses:
         return ()
     from troubleshoot.engine.fixes.select import first_fix
@@ -392,4 +339,4 @@ def _questions(known: _Known, given: Mapping[str, str], hypotheses: tuple[Hypoth
             return True
         return now.candidate.may_turn(changed)
 
-    return questions(opens, known.base, first, may_matter, known.language)
+    return questions(opens, known.base, first, may_matter)

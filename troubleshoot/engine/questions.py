@@ -9,7 +9,6 @@ from troubleshoot.engine.matching.candidates import Candidate
 from troubleshoot.engine.matching.conditions import evaluate
 from troubleshoot.engine.matching.releases import hold_releases
 from troubleshoot.engine.ranking import KNOWN, LIKELY, Hypothesis
-from troubleshoot.engine.result import Question
 from troubleshoot.knowledge.base import KnowledgeBase
 from troubleshoot.knowledge.schema import Ask, Condition
 
@@ -46,6 +45,15 @@ _DEFAULTS: dict[str, tuple[Ask, ...]] = {
     "phase": (Ask(en="Does it fail in training or in inference?", zh="是训练时还是推理时出错？", answers=("training", "inference")),),
     "device-map": (Ask(en="Is device_map set, and to what?", zh="是否设置了 device_map？值是什么？", answers=("none", "auto")),),
 }
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question worth asking: ``about`` is the fact, ``decides`` the issues that its answer decides."""
+
+    ask: Ask
+    about: str
+    decides: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -170,18 +178,17 @@ def questions(
     base: KnowledgeBase,
     first_fix: Callable[[dict[str, str]], tuple[str, str] | None],
     may_matter: Callable[[str], bool],
-    language: str = "en",
-) -> tuple[Question, ...]:
+) -> tuple[Asked, ...]:
     """Return the questions worth asking.
 
     ``first_fix(answers)`` diagnoses again with an answer and returns the first issue and fix; ``may_matter(about)`` tells cheaply that
     no answer can change them.
     """
     now: tuple[str, str] | None = None
-    asked: list[tuple[int, int, Question]] = []
+    asked: list[tuple[int, int, Asked]] = []
     for position, one in enumerate(opens[:_MOST_TRIED]):
         if one.certain:
-            asked.append((-_MOST_ANSWERS, position, _question(one, one.issues, language)))
+            asked.append((-_MOST_ANSWERS, position, _question(one, one.issues)))
             continue
         if not may_matter(one.about):
             continue
@@ -193,14 +200,13 @@ def questions(
         if changes == 0:
             continue
         decides = (*one.issues, *(outcome[0] for outcome in outcomes if outcome))
-        asked.append((-changes, position, _question(one, decides, language)))
+        asked.append((-changes, position, _question(one, decides)))
     asked.sort(key=lambda item: item[:2])
     return tuple(question for _, _, question in asked[:_MOST_QUESTIONS])
 
 
-def _question(one: Open, decides: tuple[str, ...], language: str) -> Question:
-    text = one.ask.zh if language == "zh" and one.ask.zh else one.ask.en
-    return Question(text, one.about, tuple(one.ask.answers or ()), tuple(dict.fromkeys(decides)))
+def _question(one: Open, decides: tuple[str, ...]) -> Asked:
+    return Asked(one.ask, one.about, tuple(dict.fromkeys(decides)))
 
 
 def _version_answers(one: Open, base: KnowledgeBase) -> tuple[str, ...]:

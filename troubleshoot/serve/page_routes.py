@@ -10,8 +10,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from troubleshoot.reading.environment import ONE_LINE_PROBE
-from troubleshoot.serve.articles import FOLDER, filled
+from troubleshoot.serve.articles import FOLDER, STYLE, filled
 from troubleshoot.serve.links import address_of
 from troubleshoot.serve.settings import Settings
 from troubleshoot.serve.working import Work
@@ -43,6 +42,7 @@ def page_routes(work: Work) -> list[BaseRoute]:
         for path in sorted(FOLDER.rglob("*"))
         if path.suffix in _TYPES and path.suffix != ".html"
     }
+    files["article.css"] = (STYLE.encode(), _TYPES[".css"])
     index = (FOLDER / "index.html").read_text(encoding="utf-8")
     tags = {name: f'"{hashlib.sha256(content).hexdigest()[:24]}"' for name, (content, _) in files.items()}
 
@@ -92,12 +92,9 @@ def _settings(work: Work, root: str) -> str:
         {
             "root": root,
             "limit": settings.max_body,
-            "feedback": settings.feedback is not None,
             "stored": settings.feedback is not None and settings.store_reports,
-            "hidden": bool(settings.overlays) and not settings.show_overlays,
             "tool": __version__,
             "count": work.shown,
-            "probe": ONE_LINE_PROBE.strip(),
         },
         ensure_ascii=False,
     )

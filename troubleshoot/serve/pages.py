@@ -1,4 +1,4 @@
-"""Pages of the knowledge base for people: where the links of answers lead."""
+"""Pages of the knowledge base for people: where the links of answers lead. And what the page to paste a report into shows of it."""
 
 from __future__ import annotations
 
@@ -30,6 +30,13 @@ def pages_router(work: Work) -> APIRouter:
     async def cause(request: Request, code: str) -> Response:
         root = root_of(request, settings)
         return knowledge_page(await work.do(tasks.cause_page, code, _language(request, settings.language), root), root)
+
+    @router.post("/page/diagnose")
+    async def diagnose(request: Request) -> Response:
+        kind, root = request.headers.get("content-type", ""), root_of(request, settings)
+        answer, verdict = await work.do(tasks.diagnose_page, kind, await request.body(), root)
+        work.metrics.diagnosis(verdict)
+        return Response(answer, media_type="application/json")
 
     return router
 

@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import msgspec
 from pydantic import ValidationError
 
 from troubleshoot.basics.errors import InputError, UnknownIssueError
-from troubleshoot.basics.redact import redact_text
+from troubleshoot.basics.redact import redact_data, redact_text
 from troubleshoot.knowledge.schema import Entry
 from troubleshoot.reading.decode import decode
-from troubleshoot.serve.articles import framed
+from troubleshoot.serve.articles import article, framed, marks
 from troubleshoot.serve.chat import protocol
 from troubleshoot.serve.chat.answering import answer
 from troubleshoot.serve.engine import Engine, as_data
@@ -25,6 +26,7 @@ from troubleshoot.serve.hardware import device_table, support_of
 from troubleshoot.serve.links import linker
 from troubleshoot.serve.models import DiagnoseRequest, FeedbackRequest, invalid
 from troubleshoot.telling import render, render_documents
+from troubleshoot.telling.content import documents
 from troubleshoot.telling.document import Document, Point, Section
 from troubleshoot.telling.entry import cause_document, entry_document
 from troubleshoot.telling.layout import visible
@@ -44,6 +46,23 @@ def diagnose(engine: Engine, content_type: str, body: bytes) -> tuple[bytes, str
         wanted.report, environment=wanted.environment, answers=wanted.answers, gpu=wanted.gpu, have=wanted.have, language=wanted.language
     )
     return _ENCODER.encode(as_data(diagnosis, errors, wanted.top)), diagnosis.verdict
+
+
+def diagnose_page(engine: Engine, content_type: str, body: bytes, root: str) -> tuple[bytes, str]:
+    """Return what the page shows of a diagnosis, as JSON, and the verdict; ``root`` is where the application is mounted."""
+    wanted = _wanted(content_type, body)
+    diagnosis, errors = engine.diagnose(wanted.report, answers=wanted.answers, language=wanted.language)
+    diagnosis = replace(diagnosis, errors=(*diagnosis.errors, *errors))
+    document = documents(diagnosis, face="page")[0]
+    environment = diagnosis.environment
+    known = {f"package.{one.name}": one.version for one in environment.packages if one.version}
+    data = {
+        "html": article(document, engine, root),
+        "spoken": redact_text(f"{document.badge}. {document.title}"),
+        "marks": marks(diagnosis),
+        "known": redact_data(known | ({"gpu": environment.accelerators[0].name} if environment.accelerators else {})),
+    }
+    return _ENCODER.encode(data), diagnosis.verdict
 
 
 def _wanted(content_type: str, body: bytes) -> DiagnoseRequest:
@@ -260,7 +279,7 @@ def _missing(engine: Engine, kind: str, name: str, language: str, root: str, sug
 TASKS: dict[str, Callable[..., Any]] = {
     task.__name__: task
     for task in (
-        diagnose, chat, no_model, feedback, issues, issue, causes, hardware, tool_diagnose, tool_explain, tool_list, entry_id, issues_page,
-        issue_page, cause_page,
+        diagnose, diagnose_page, chat, no_model, feedback, issues, issue, causes, hardware, tool_diagnose, tool_explain, tool_list,
+        entry_id, issues_page, issue_page, cause_page,
     )
 }  # fmt: skip

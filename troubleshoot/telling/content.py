@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from troubleshoot.basics.addresses import entry_address
 from troubleshoot.basics.redact import redact_lines
-from troubleshoot.telling.document import Block, Code, Document, Point, Prose, Quote, Section, Step
+from troubleshoot.telling.document import Block, Choice, Code, Document, Folded, Point, Prose, Quote, Section, Step, filled
 from troubleshoot.telling.facts import accelerators_line, environment_line, half_precision
 from troubleshoot.telling.words import Words
 
 if TYPE_CHECKING:
-    from troubleshoot.engine.result import Diagnosis, EvidenceItem, FixAdvice, IssueDiagnosis, Question
+    from troubleshoot.engine.result import Diagnosis, EvidenceItem, FixAdvice, IssueDiagnosis, Question, SeenRun
     from troubleshoot.reading.report import Failure
 
 _TONES = {"known": "good", "likely": "warn", "unknown": "bad"}
@@ -27,9 +27,12 @@ _EXPLANATION = 420
 _SENTENCE_END = r"(?<=[.!?])\s+(?=[A-Z`\"'(])|(?<=[。！？])"
 
 
-def documents(diagnosis: Diagnosis, top: int | None = None, *, brief: bool = True) -> tuple[Document, ...]:
-    """Return one document per diagnosis shown in full: ``top`` of them (default 1). ``brief`` shortens explanations."""
-    words = Words(diagnosis.language)
+def documents(diagnosis: Diagnosis, top: int | None = None, *, brief: bool = True, face: str = "") -> tuple[Document, ...]:
+    """Return one document per diagnosis shown in full: ``top`` of them (default 1). ``brief`` shortens explanations.
+
+    For the ``face`` "page" other diagnoses, and what is left of an explanation, can be opened, and questions can be answered.
+    """
+    words = Words(diagnosis.language, face)
     if diagnosis.verdict == "unknown" or diagnosis.first is None:
         from troubleshoot.telling.unknown import unknown_document
 
@@ -56,13 +59,15 @@ def _document(
     if one.verify:
         sections.append(Section(words("Check"), (Code(one.verify, "sh"),)))
     page = entry_address(one.issue, words.language)
-    if page is not None:
+    if page is not None and not words.face:
         sections.append(Section(words("Page"), (Prose(page),)))
     if lead:
         sections.append(Section(words("Ask"), ask(diagnosis.questions, words)))
         same = tuple(other for other in rest if other.failure == one.failure)
         sections.append(Section(words("Or"), _or(diagnosis, one, same, words)))
         sections.append(Section(words("Also"), _also(diagnosis, one, rest, words)))
+        if words.face:
+            sections.append(Section(words("References"), tuple(Point(url) for url in one.references)))
         sections.append(Section(words("Note"), notes(diagnosis, words)))
     certainty = f"{words(verdict)} {words.percent(one.confidence)}"
     cause = "" if one.kind == "family" else f"{words('cause')} {one.cause}"
@@ -70,7 +75,7 @@ def _document(
         cause += f" {words.percent(one.cause_confidence)}"
     return Document(
         badge=certainty, title=one.title, name=one.issue, subtitle=cause, tone=_TONES[verdict],
-        sections=tuple(section for section in sections if section.blocks), language=words.language,
+        sections=filled(*sections), language=words.language,
     )  # fmt: skip
 
 
@@ -86,11 +91,7 @@ def _why(diagnosis: Diagnosis, one: IssueDiagnosis, words: Words, brief: bool) -
         blocks.append(Prose((one.note or one.title) + words.paren(one.cause), lead=lead))
     elif one.note:
         blocks.append(Prose(one.note))
-    explanation = words.flow(one.explanation)
-    cut = shorten(explanation) if brief else explanation
-    if cut:
-        more = words("more", command=f"`troubleshoot explain {one.issue}`") if cut != explanation else ""
-        blocks.append(Prose(words.flow(f"{cut} {more}")))
+    blocks += _explanation(one, words, brief)
     if one.impact != "error":
         blocks.append(Prose(words(f"impact.{one.impact}"), "warn"))
     if diagnosis.culprit is not None and diagnosis.first is one:
@@ -99,6 +100,16 @@ def _why(diagnosis: Diagnosis, one: IssueDiagnosis, words: Words, brief: bool) -
     if failure is not None:
         blocks += _circumstances(failure, words)
     return tuple(blocks)
+
+
+def _explanation(one: IssueDiagnosis, words: Words, brief: bool) -> list[Block]:
+    explanation = words.flow(one.explanation)
+    cut = shorten(explanation) if brief else explanation
+    if cut == explanation:
+        return [Prose(cut)] if cut else []
+    if words.face:
+        return [Prose(cut), Folded(words("rest"), (Prose(explanation[len(cut) :].strip()),))]
+    return [Prose(words.flow(f"{cut} {words('more', command=f'`troubleshoot explain {one.issue}`')}"))]
 
 
 def _points(evidence: tuple[EvidenceItem, ...], quoted: dict[int | None, str], words: Words) -> list[Block]:
@@ -115,7 +126,7 @@ def _points(evidence: tuple[EvidenceItem, ...], quoted: dict[int | None, str], w
             left -= 1
             where = words.paren(words("on-line", line=item.line)) if item.line is not None else ""
             text = words("not-stated", text=item.text) if state == "unknown" else item.text
-            points[item.text] = Point(text + where, marks[state])
+            points[item.text] = Point(text + where, marks[state], item.line)
     return list(points.values())
 
 
@@ -225,13 +236,20 @@ def _do(one: IssueDiagnosis, words: Words, brief: bool) -> tuple[Block, ...]:
     if not fixes:
         return (Prose(words("no-fix" if one.fixes else "no-fix-at-all"), "warn"),)
     # The first fix is the answer; of the others the first sentence is enough to choose by.
-    blocks: list[Block] = [_step(str(number), fix, words, brief and number > 1) for number, fix in enumerate(fixes[:_FIXES], 1)]
-    if len(fixes) > _FIXES:
+    shown = fixes if words.face else fixes[:_FIXES]
+    blocks: list[Block] = [_step(one.issue, str(number), fix, words, brief and number > 1) for number, fix in enumerate(shown, 1)]
+    if len(fixes) > len(shown):
         blocks.append(Prose(words("more-fixes", n=len(fixes) - _FIXES, command=f"`troubleshoot explain {one.issue}`"), "dim"))
     return tuple(blocks)
 
 
-def _step(mark: str, fix: FixAdvice, words: Words, brief: bool) -> Step:
+def _step(issue: str, mark: str, fix: FixAdvice, words: Words, brief: bool) -> Step:
+    tag, tone = words(fix.applicability), _TAG_TONES.get(fix.applicability, "")
+    return Step(mark, fix.title, tag, tone, fix_body(fix, words, brief=brief), f"{issue}#{fix.id}")
+
+
+def fix_body(fix: FixAdvice, words: Words, *, brief: bool = False) -> tuple[Block, ...]:
+    """Return what belongs to a fix: how it is made, when it fits, why it helps, what it costs."""
     body: list[Block] = []
     if fix.command:
         body.append(Code(fix.command, "sh"))
@@ -246,7 +264,7 @@ def _step(mark: str, fix: FixAdvice, words: Words, brief: bool) -> Step:
         body.append(Prose(fix.why, "dim"))
     if fix.warning:
         body.append(Prose(fix.warning, "warn", lead=words("warning")))
-    return Step(mark, fix.title, words(fix.applicability), _TAG_TONES.get(fix.applicability, ""), tuple(body))
+    return tuple(body)
 
 
 def _undecided(why: str, words: Words) -> str:
@@ -284,19 +302,8 @@ def _seen(diagnosis: Diagnosis, one: IssueDiagnosis, words: Words) -> tuple[Bloc
         return (Prose(words("seen.none"), "dim"),) if any(fix.fits is not False for fix in one.fixes) else ()
     blocks: list[Block] = []
     for fix, run in runs[:_RUNS]:
-        where = (
-            words("seen.cpu")
-            if run.device == "cpu"
-            else words("seen.capability", device=run.device, capability=run.capability or "").strip()
-        )
-        outcome = words(f"seen.{run.outcome}") if run.outcome in ("works", "fails") else run.outcome
-        versions = words.list([f"{name} {version}" for name, version in run.versions.items()])
-        blocks.append(
-            Point(
-                words("seen.run", fix=fix.title, outcome=outcome, where=where, versions=versions, date=run.date),
-                "+" if run.outcome == "works" else "-",
-            )
-        )
+        text = words("seen.run", fix=fix.title, **run_values(run, words))
+        blocks.append(Point(text, "+" if run.outcome == "works" else "-"))
     yours = diagnosis.environment.accelerators
     on_gpu = {(run.device, run.capability) for _, run in runs if run.device != "cpu"}
     if yours:
@@ -308,14 +315,27 @@ def _seen(diagnosis: Diagnosis, one: IssueDiagnosis, words: Words) -> tuple[Bloc
     return tuple(blocks)
 
 
+def run_values(run: SeenRun, words: Words) -> dict[str, str]:
+    """Return what a recorded run of a fix says of itself: its outcome, where, with which versions, when."""
+    on = {"device": run.device, "capability": run.capability or ""}
+    return {
+        "outcome": words(f"seen.{run.outcome}") if run.outcome in ("works", "fails") else run.outcome,
+        "where": words("seen.cpu") if run.device == "cpu" else words("seen.capability", **on).strip(),
+        "versions": words.list([f"{name} {version}" for name, version in run.versions.items()]),
+        "date": run.date,
+    }
+
+
 def ask(questions: tuple[Question, ...], words: Words) -> tuple[Block, ...]:
     """Return the questions, each with the exact option that answers it."""
-    blocks: list[Block] = []
-    for question in questions:
-        options = [f"`{option}`" for option in answer_options(question)]
-        text = question.ask + " " + words("ask.answer", options=f" {words('ask.or')} ".join(options))
-        blocks.append(Point(text, "?"))
-    return tuple(blocks)
+    return tuple(_choice(question, words) for question in questions)
+
+
+def _choice(question: Question, words: Words) -> Choice:
+    options = [f"`{option}`" for option in answer_options(question)]
+    how = words("ask.answer", options=f" {words('ask.or')} ".join(options))
+    known = {"present": words("present"), "absent": words("absent")}
+    return Choice(question.ask, question.about, tuple((answer, known.get(answer, answer)) for answer in question.answers), how)
 
 
 def answer_options(question: Question) -> tuple[str, ...]:
@@ -344,12 +364,21 @@ def _or(diagnosis: Diagnosis, shown: IssueDiagnosis, others: tuple[IssueDiagnosi
         same = other.issue == shown.issue
         text = other.note or other.title if same else other.title
         name = other.cause if same else words.list([other.issue, other.cause])
-        blocks.append(Point(f"{words.percent(_share(other, shown))} {text.rstrip('.。')}{words.paren(name)}"))
+        blocks.append(_other(f"{words.percent(_share(other, shown))} {text.rstrip('.。')}{words.paren(name)}", other, words, told=same))
     # That a frame is missing is the normal case; a version that rules an entry out is news.
     telling = [(issue, item) for issue, item in diagnosis.refuted if item.kind == "version"]
     for issue, item in telling[:2]:
         blocks.append(Point(words("or.refuted", issue=issue, text=item.text), "-"))
     return tuple(blocks)
+
+
+def _other(title: str, one: IssueDiagnosis, words: Words, *, told: bool) -> Block:
+    """Return another diagnosis: a line, or what opens where that can be. What was ``told`` already is not explained again."""
+    if not words.face:
+        return Point(title)
+    explained = [] if told else _explanation(one, words, brief=False)
+    name = () if told else (Prose(f"`{one.issue}`"),)
+    return Folded(title, (*explained, *_do(one, words, brief=True), *_dont(one, words), *name))
 
 
 def _share(other: IssueDiagnosis, shown: IssueDiagnosis) -> float:
@@ -365,7 +394,8 @@ def _also(diagnosis: Diagnosis, shown: IssueDiagnosis, rest: tuple[IssueDiagnosi
             told.add(other.failure)
             failure = diagnosis.report.failures[other.failure]
             where = words("also.failure", exception=failure.root.name or words("issue"), line=failure.line)
-            blocks.append(Point(f"{where}: {words.percent(other.confidence)} {other.title}{words.paren(other.issue)}"))
+            title = f"{where}: {words.percent(other.confidence)} {other.title}{words.paren(other.issue)}"
+            blocks.append(_other(title, other, words, told=False))
     return (*blocks, *consequences(diagnosis, words))
 
 

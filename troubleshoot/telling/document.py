@@ -34,20 +34,31 @@ class Code(msgspec.Struct, frozen=True):
 
 
 class Point(msgspec.Struct, frozen=True):
-    """A list item with a mark: "+" supports, "-" refutes, "?" unknown, "*" neutral."""
+    """A list item with a mark: "+" supports, "-" refutes, "?" unknown, "*" neutral; ``line`` is where in the report it stands."""
 
     text: str
     mark: str = "*"
+    line: int | None = None
 
 
 class Step(msgspec.Struct, frozen=True):
-    """A numbered or crossed-out item: a title with a short tag, and what belongs to it."""
+    """A numbered or crossed-out item: a title with a short tag, and what belongs to it. ``fix`` names a fix to try: ISSUE#FIX."""
 
     mark: str
     title: str
     tag: str = ""
     tone: str = ""
     body: tuple[Block, ...] = ()
+    fix: str = ""
+
+
+class Choice(msgspec.Struct, frozen=True):
+    """A question about the fact ``about``: the usual answers as (value, label), and ``how`` to answer where nothing can be pressed."""
+
+    text: str
+    about: str
+    answers: tuple[tuple[str, str], ...]
+    how: str
 
 
 class Table(msgspec.Struct, frozen=True):
@@ -58,14 +69,57 @@ class Table(msgspec.Struct, frozen=True):
     tones: tuple[tuple[str, str], ...] = ()
 
 
-Block: TypeAlias = Prose | Quote | Code | Point | Step | Table
+class Folded(msgspec.Struct, frozen=True):
+    """What is there for who wants it: a title that opens."""
+
+    title: str
+    body: tuple[Block, ...]
+
+
+class Bar(msgspec.Struct, frozen=True):
+    """A row of a chart. ``parts`` are shares of the chart's width with their tones; ``text`` follows them, ``hint`` says more."""
+
+    label: str
+    parts: tuple[tuple[float, str], ...]
+    text: str = ""
+    hint: str = ""
+
+
+class Chart(msgspec.Struct, frozen=True):
+    """Horizontal bars. ``lines`` are marks across all of them as (share, label, tone), ``legend`` names tones.
+
+    Tones are those of prose, and "c0" to "c7": colours that are told apart by people who see red and green alike.
+    """
+
+    title: str
+    bars: tuple[Bar, ...]
+    lines: tuple[tuple[float, str, str], ...] = ()
+    legend: tuple[tuple[str, str], ...] = ()
+
+
+Block: TypeAlias = Prose | Quote | Code | Point | Step | Choice | Table | Folded | Chart
+
+
+def plain(block: Choice | Folded | Chart) -> Point | Step | Table:
+    """Return a block for where nothing can be pressed, nothing opens and nothing is drawn."""
+    if isinstance(block, Choice):
+        return Point(f"{block.text} {block.how}", "?")
+    if isinstance(block, Folded):
+        return Step("*", block.title, body=block.body)
+    return Table((block.title, ""), tuple((one.label, one.text) for one in block.bars))
 
 
 class Section(msgspec.Struct, frozen=True):
-    """A titled group of blocks."""
+    """A titled group of blocks; a ``wide`` one takes the whole width where there is room beside the title."""
 
     title: str
     blocks: tuple[Block, ...]
+    wide: bool = False
+
+
+def filled(*sections: Section) -> tuple[Section, ...]:
+    """Return the sections that have something to say."""
+    return tuple(section for section in sections if section.blocks)
 
 
 class Document(msgspec.Struct, frozen=True):
@@ -80,11 +134,11 @@ class Document(msgspec.Struct, frozen=True):
     language: str = "en"
 
 
-_LITERAL = frozenset({"tone", "mark", "language", "tones"})
+_LITERAL = frozenset({"tone", "mark", "language", "tones", "about", "answers", "fix"})
 
 
 def transform(node: Any, change: Callable[[str], str]) -> Any:
-    """Return the document with ``change`` applied to every text in it; tones, marks and languages stay as they are."""
+    """Return the document with ``change`` applied to every text; names, values of facts, tones and marks stay as they are."""
     if isinstance(node, str):
         return change(node)
     if isinstance(node, tuple):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from troubleshoot.engine.fixes import actions
 from troubleshoot.engine.fixes.library import code_without_name, without_name
-from troubleshoot.telling.document import Block, Code, Document, Point, Prose, Section, Step
+from troubleshoot.telling.document import Block, Code, Document, Point, Prose, Section, Step, filled
 from troubleshoot.telling.words import Words
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def entry_document(entry: Entry, language: str, special_cases: tuple[str, ...] =
         for number, fix in enumerate((one for one in entry.fixes if one.expected == "works"), 1)
     )
     fails = tuple(_fix("x", fix, words, translations.get(fix.id)) for fix in entry.fixes if fix.expected == "fails")
-    sections = (
+    sections = filled(
         Section(words("What"), tuple(what)),
         Section(words("Recognised"), _recognised(entry, words)),
         Section(words("Versions"), tuple(Point(affected_text(one, words)) for one in entry.affected)),
@@ -59,7 +59,7 @@ def entry_document(entry: Entry, language: str, special_cases: tuple[str, ...] =
         name=entry.id,
         subtitle=" · ".join(subtitle),
         tone=_STATUS_TONES[entry.status],
-        sections=tuple(one for one in sections if one.blocks),
+        sections=sections,
         language=words.language,
     )
 
@@ -69,7 +69,7 @@ def cause_document(code: str, cause: Cause, language: str, issues: tuple[tuple[s
     words = Words(language)
     fixes = tuple(_fix(str(number), fix, words, fix.zh if words.language == "zh" else None) for number, fix in enumerate(cause.fixes, 1))
     text = cause.explanation.zh if words.language == "zh" else cause.explanation.en
-    sections = (
+    sections = filled(
         Section(words("What"), (Prose(words.flow(text)),)),
         Section(words("Do"), ((Prose(words("general-advice"), "dim"), *fixes) if fixes else ())),
         Section(words("Issues"), tuple(Point(f"`{id_}`  {title}") for id_, title in issues)),
@@ -80,7 +80,7 @@ def cause_document(code: str, cause: Cause, language: str, issues: tuple[tuple[s
         title=title,
         name=code,
         subtitle=words("cause"),
-        sections=tuple(one for one in sections if one.blocks),
+        sections=sections,
         language=words.language,
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from troubleshoot.basics.invisible import INVISIBLE
 
@@ -54,6 +54,13 @@ def _columns(char: str) -> int:
 def pad(text: str, width: int) -> str:
     """Return the text with blanks up to ``width`` columns."""
     return text + " " * max(0, width - columns(text))
+
+
+def aligned(rows: Iterable[Sequence[str]]) -> list[list[str]]:
+    """Return the rows of a table with all cells but the last of each padded to the width of their column."""
+    shown = [[visible(cell) for cell in row] for row in rows]
+    widths = [max(map(columns, column)) for column in zip(*shown, strict=True)]
+    return [[*map(pad, row[:-1], widths), *row[-1:]] for row in shown]
 
 
 def clip(text: str, width: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from troubleshoot.telling.document import Block, Document, Point, Prose, Section, Table
+from troubleshoot.telling.document import Block, Document, Point, Prose, Section, Table, filled
 from troubleshoot.telling.facts import accelerator_text, source, support_word, version_text
 from troubleshoot.telling.words import Words
 
@@ -58,7 +58,7 @@ def machine_document(environment: Environment, language: str, python: str | None
     """Return the page of ``environment``; ``python`` names the interpreter asked, ``deep`` tells that torch was asked too."""
     words = Words(language)
     title = words("env.title-python", python=python) if python else words("env.title")
-    sections = (
+    sections = filled(
         Section(words("Packages"), _packages(environment, words)),
         Section(words("Accelerators"), _accelerators(environment, words)),
         Section(words("Support"), _support(environment, words)),
@@ -71,7 +71,7 @@ def machine_document(environment: Environment, language: str, python: str | None
         badge="",
         title=title,
         subtitle=" · ".join(part for part in (system, where) if part),
-        sections=tuple(one for one in sections if one.blocks),
+        sections=sections,
         language=words.language,
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from troubleshoot.telling.document import Block, Code, Document, Point, Prose, Quote, Step, Table
+from troubleshoot.telling.document import Block, Chart, Choice, Code, Document, Folded, Point, Prose, Quote, Step, Table, plain
 from troubleshoot.telling.layout import visible
 
 _SPAN = re.compile(r"(?<!`)`[^`\n]+`(?!`)")
@@ -32,7 +32,8 @@ def _document(page: Document) -> str:
 def _blocks(blocks: tuple[Block, ...]) -> list[str]:
     out: list[str] = []
     points: list[str] = []
-    for block in blocks:
+    for one in blocks:
+        block = plain(one) if isinstance(one, Choice | Folded | Chart) else one
         if isinstance(block, Point):
             mark = _MARKS.get(block.mark)
             points.append(f"- {mark + ' ' if mark else ''}{escape(block.text)}")
@@ -46,7 +47,7 @@ def _blocks(blocks: tuple[Block, ...]) -> list[str]:
     return out
 
 
-def _block(block: Block) -> str:
+def _block(block: Prose | Quote | Code | Step | Table) -> str:
     if isinstance(block, Prose):
         text = escape(block.text).replace("\n", "\n\n")
         lead = block.lead.rstrip(":：")
@@ -61,7 +62,6 @@ def _block(block: Block) -> str:
     if isinstance(block, Table):
         rows = ["| " + " | ".join(escape(cell) or " " for cell in row) + " |" for row in (block.head, *block.rows)]
         return "\n".join([rows[0], "|" + "---|" * len(block.head), *rows[1:]])
-    assert isinstance(block, Step)
     return _step(block)
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from troubleshoot.telling.document import Block, Code, Document, Point, Prose, Quote, Section, Step, Table
-from troubleshoot.telling.layout import clip, columns, pad, paint, shorter_path, visible, wrap
+from troubleshoot.telling.document import Block, Chart, Choice, Code, Document, Folded, Point, Prose, Quote, Section, Step, Table, plain
+from troubleshoot.telling.layout import aligned, clip, columns, pad, paint, shorter_path, visible, wrap
 
 _MARKS = {"+": ("+", "good"), "-": ("-", "bad"), "?": ("?", "warn"), "*": ("-", "dim"), "x": ("x", "bad")}
 _MIN, _MAX = 40, 100
@@ -76,6 +76,8 @@ class _Painter:
             return self._hanging(self.paint(mark, tone) + " ", 2, visible(block.text), width)
         if isinstance(block, Step):
             return self._step(block, width)
+        if isinstance(block, Choice | Folded | Chart):
+            return self._block(plain(block), width)
         return self._table(block)
 
     def _prose(self, block: Prose, width: int) -> list[str]:
@@ -124,14 +126,8 @@ class _Painter:
         return [lead + parts[0], *(" " * indent + part for part in parts[1:])]
 
     def _table(self, table: Table) -> list[str]:
-        rows = [table.head, *table.rows]
-        widths = [max(columns(visible(row[at])) for row in rows) for at in range(len(table.head))]
-        tones = dict(table.tones)
-        out = []
-        for index, row in enumerate(rows):
-            cells = [
-                self.paint(pad(visible(cell), widths[at] if at + 1 < len(row) else 0), "dim" if index == 0 else tones.get(cell, ""))
-                for at, cell in enumerate(row)
-            ]
-            out.append("  ".join(cells).rstrip())
-        return out
+        tones = {visible(cell): tone for cell, tone in table.tones}
+        return [
+            "  ".join(self.paint(cell, "dim" if index == 0 else tones.get(cell.rstrip(), "")) for cell in row).rstrip()
+            for index, row in enumerate(aligned((table.head, *table.rows)))
+        ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from troubleshoot.telling.content import ask, consequences, notes, quoted
-from troubleshoot.telling.document import Block, Code, Document, Point, Prose, Quote, Section
+from troubleshoot.telling.document import Block, Code, Document, Point, Prose, Quote, Section, filled
 from troubleshoot.telling.facts import accelerators_line, environment_line
 from troubleshoot.telling.words import Words
 
@@ -16,26 +16,22 @@ if TYPE_CHECKING:
 def unknown_document(diagnosis: Diagnosis, words: Words) -> Document:
     """Return the document of a report that no entry explains; out of scope, it is one line and no advice."""
     reason = words(f"reason.{diagnosis.reason or 'none'}")
-    if diagnosis.reason == "out-of-scope":
+    if diagnosis.reason == "out-of-scope" and not words.face:
         title = diagnosis.summary or reason
         return Document(badge=words("out-of-scope"), title=title, tone="dim", language=words.language)
-    sections = (
+    sections = filled(
         Section(words("Read"), _read(diagnosis, words)),
         Section(words("First"), _first(diagnosis, words)),
         Section(words("Facts"), _facts(diagnosis, words)),
         Section(words("Why"), _why(diagnosis, words, reason)),
         Section(words("Ask"), ask(diagnosis.questions, words)),
-        Section(words("Next"), (Prose(_next(diagnosis, words)),)),
-        Section(words("Share"), _share(diagnosis, words)),
+        Section(words("Next"), _next(diagnosis, words)),
+        Section(words("Share"), () if words.face else _share(diagnosis, words)),
         Section(words("Note"), notes(diagnosis, words)),
     )
-    return Document(
-        badge=words("unknown"),
-        title=diagnosis.summary or reason,
-        tone="bad",
-        sections=tuple(section for section in sections if section.blocks),
-        language=words.language,
-    )
+    outside = diagnosis.reason == "out-of-scope"
+    badge, tone = ("out-of-scope", "dim") if outside else ("unknown", "bad")
+    return Document(words(badge), diagnosis.summary or reason, tone=tone, sections=sections, language=words.language)
 
 
 def _read(diagnosis: Diagnosis, words: Words) -> tuple[Block, ...]:
@@ -95,14 +91,16 @@ def _why(diagnosis: Diagnosis, words: Words, reason: str) -> tuple[Block, ...]:
     return tuple(blocks)
 
 
-def _next(diagnosis: Diagnosis, words: Words) -> str:
-    if diagnosis.questions:
-        return words("next.answer")
-    if diagnosis.reason == "no-entry" or diagnosis.reason is None:
-        failure = diagnosis.report.cause
-        library = failure.place.library.partition("/")[0] if failure is not None and failure.place.library else "torch"
-        return words("next.no-entry", package=library)
-    return words(f"next.{diagnosis.reason}")
+def _next(diagnosis: Diagnosis, words: Words) -> tuple[Block, ...]:
+    kind = diagnosis.reason or "no-entry"
+    failure = diagnosis.report.cause
+    library = failure.place.library.partition("/")[0] if failure is not None and failure.place.library else "torch"
+    text = words("next.answer" if diagnosis.questions else f"next.{kind}", package=library)
+    if not words.face or kind not in ("no-entry", "too-little"):
+        return (Prose(text),)
+    from troubleshoot.reading.environment.exchange import ONE_LINE_PROBE
+
+    return (Prose(text), Prose(words("next.collect")), Code(ONE_LINE_PROBE, "sh"))
 
 
 def _share(diagnosis: Diagnosis, words: Words) -> tuple[Block, ...]:

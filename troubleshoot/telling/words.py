@@ -11,15 +11,19 @@ _CHINESE_BLANK = "(?<=[\u3000-\u303f\uff00-\uff65])\\s+|\\s+(?=[\u3000-\u303f\uf
 
 
 class Words:
-    """The table of one language: ``words("seen.works")``, ``words("percent", n=97)``. An unknown language is English."""
+    """The table of one language: ``words("seen.works")``, ``words("percent", n=97)``. An unknown language is English.
 
-    def __init__(self, language: str) -> None:
+    ``face`` is where it is said: "page" for a page with buttons and fields, "" for all else. ``KEY@page`` is what the page says instead.
+    """
+
+    def __init__(self, language: str, face: str = "") -> None:
         self.language = language if language in TABLES else "en"
+        self.face = face
         self._table = TABLES[self.language]
 
     def __call__(self, key: str, **values: object) -> str:
         """Return the text of a key with its holes filled. Raises KeyError for a key that is not in the tables."""
-        text = self._table[key]
+        text = self._table.get(f"{key}@{self.face}") or self._table[key]
         return text.format(**values) if values else text
 
     def percent(self, value: float) -> str:

@@ -15,30 +15,29 @@ from troubleshoot.engine.fixes.price import weight_fit
 from troubleshoot.engine.matching.conditions import Context, evaluate
 from troubleshoot.engine.matching.wording import describe
 from troubleshoot.engine.ranking import Hypothesis
-from troubleshoot.engine.result import FixAdvice, SeenRun
+from troubleshoot.engine.result import SeenRun
 from troubleshoot.knowledge.base import KnowledgeBase
 from troubleshoot.knowledge.schema import Condition, Entry, Fix
 
 SeenFor = Callable[[str, str], tuple[SeenRun, ...]]
 
 
-def fixes_for(
-    hypothesis: Hypothesis, base: KnowledgeBase, *, language: str = "en", installer: str = "pip", seen: SeenFor | None = None
-) -> tuple[FixAdvice, ...]:
-    """Return the fixes of a hypothesis as advice for this environment, in the order in which to try them.
+class HeldFix(msgspec.Struct, frozen=True):
+    """A fix held against the environment, with the recorded runs of it."""
+
+    fix: Fix
+    fit: Fit
+    seen: tuple[SeenRun, ...] = ()
+
+
+def fixes_for(hypothesis: Hypothesis, base: KnowledgeBase, seen: SeenFor) -> tuple[HeldFix, ...]:
+    """Return the fixes of a hypothesis held against this environment, in the order in which to try them.
 
     Left out are those for what a report says, where it does not say so: nobody can be asked for that.
     """
-    context = hypothesis.candidate.context
-    advice: list[tuple[tuple[int, int], FixAdvice]] = []
-    for position, fix in enumerate(candidate_fixes(hypothesis, base)):
-        fit = fit_of(fix, context)
-        if fit is UNSAID:
-            continue
-        runs = seen(hypothesis.entry.id, fix.id) if seen else ()
-        advice.append(((_order(fit), position), _advice(fix, fit, hypothesis, language, installer, runs)))
-    advice.sort(key=lambda item: item[0])
-    return tuple(one for _, one in advice)
+    held = [(fix, fit_of(fix, hypothesis.candidate.context)) for fix in candidate_fixes(hypothesis, base)]
+    told = [HeldFix(fix, fit, seen(hypothesis.entry.id, fix.id)) for fix, fit in held if fit is not UNSAID]
+    return tuple(sorted(told, key=lambda one: _order(one.fit)))
 
 
 def first_fix(hypothesis: Hypothesis, base: KnowledgeBase) -> str:
@@ -192,56 +191,3 @@ def _already(fix: Fix, facts: Facts) -> Fit | None:
         why_zh = f"{name} {package.told} 已是 {want} 或{way_zh}的版本"
         return Fit(False, f"{name} {package.told} is already at {want} or {way}", why_zh=why_zh)
     return None
-
-
-#: Fixes with a library's name in them are many; the shown forms of this many fixes are kept.
-_MOST_SHOWN = 20_000
-
-#: title, reason, command, code
-_Shown = tuple[str, str, str | None, str | None]
-
-
-def _show(fix: Fix, entry: Entry, language: str, installer: str) -> _Shown:
-    """Return what is shown of a fix whatever the environment."""
-    title, reason = fix.title, fix.reason
-    code = actions.code(fix.action)
-    if actions.kind_of(fix.action) == "advice":
-        code = None
-        advice = str(fix.action.get("advice", ""))
-        reason = f"{advice.rstrip()} {reason}".strip() if advice not in (title, reason) else reason
-    if language == "zh":
-        translation = fix.zh or (entry.zh.fixes.get(fix.id) if entry.zh else None)
-        if translation is not None:
-            title = translation.title
-            reason = " ".join(part for part in (translation.advice, translation.reason) if part) or reason
-    return title, reason, actions.command(fix.action, installer), code
-
-
-def _advice(fix: Fix, fit: Fit, hypothesis: Hypothesis, language: str, installer: str, runs: tuple[SeenRun, ...]) -> FixAdvice:
-    shown: dict[tuple[int, str, str, str], tuple[Fix, _Shown]] = hypothesis.candidate.context.programs.shown
-    key = (id(fix), hypothesis.entry.id, language, installer)
-    known = shown.get(key)
-    if known is None or known[0] is not fix:
-        if len(shown) >= _MOST_SHOWN:
-            shown.clear()
-        known = shown[key] = (fix, _show(fix, hypothesis.entry, language, installer))
-    title, reason, command, code = known[1]
-    why, warning = fit.why, fit.warning
-    if language == "zh":
-        why = reason if fix.expected == "fails" else fit.why_zh or why
-        warning = fit.warning_zh or warning
-    return FixAdvice(
-        id=fix.id,
-        kind=fix.kind,
-        title=title,
-        applicability=fix.applicability,
-        fits=fit.fits,
-        why=why,
-        reason=reason,
-        command=command,
-        code=code,
-        expected=fix.expected,
-        warning=warning,
-        seen=runs,
-        action=dict(fix.action),
-    )

@@ -14,7 +14,7 @@ def render_verification(result: Verification, *, width: int = 80) -> str:
     """Return what was seen before and after each fix, and whether that is what the knowledge base says."""
     from textwrap import wrap
 
-    lines = [f"{result.issue}: {result.verdict}", f"  {_where(result)}"]
+    lines = [f"{result.issue}: {result.verdict}", f"  {where(result)}"]
     if result.stand_in:
         lines += _wrapped(f"Stand-in: {result.stand_in}", width, wrap)
     before = result.before
@@ -69,7 +69,8 @@ def _verdict(one: FixOutcome) -> str:
     return f"{one.outcome}, but the knowledge base says it {'works' if one.expected == 'works' else 'fails'}"
 
 
-def _where(result: Verification) -> str:
+def where(result: Verification) -> str:
+    """Return the case, its dtype, the device and the versions."""
     packages = result.environment.get("packages")
     listed = ", ".join(f"{name} {version}" for name, version in packages.items()) if isinstance(packages, dict) else ""
     gpu = result.environment.get("device_name")

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from troubleshoot.lab.watching.observations import Event, Proposal, Range
+from troubleshoot.telling.layout import aligned
 
 if TYPE_CHECKING:
     from troubleshoot.lab.watching.session import Watch
@@ -79,8 +80,7 @@ def _table(ranges: tuple[Range, ...]) -> list[str]:
         largest = "" if math.isnan(one.largest) else f"{one.largest:.4g}"
         room = one.bad or _times(one.headroom())
         rows.append((largest, one.dtype, room, _times(one.headroom("float16")), one.direction, f"{one.module or '(model)'} {one.cls}"))
-    widths = [max(len(row[column]) for row in rows) for column in range(5)]
-    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, (*widths, 0), strict=True)).rstrip() for row in rows]
+    lines = ["  ".join(row).rstrip() for row in aligned(rows)]
     if len(bad) > _MOST_BAD:
         lines.insert(1 + _MOST_BAD, f"... and {len(bad) - _MOST_BAD} more that were not finite, behind those")
     if len(finite) > _MOST:

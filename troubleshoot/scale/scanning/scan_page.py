@@ -19,8 +19,8 @@ def result_page(result: ScanResult, *, personal: bool = False) -> str:
     )
     table = Table(("count", "verdict", "diagnosis", "what", "first", "last"), rows)
     blocks: list[Block] = [Prose(summary_line(result)), *([table] if rows else [])]
-    blocks += [Point("?", note) for note in (*result.notes, *(masked(str(one), personal) for one in result.left_out), *result.skipped)]
-    sections = [Section("All", tuple(blocks))]
+    blocks += [Point(note, "?") for note in (*result.notes, *(masked(str(one), personal) for one in result.left_out), *result.skipped)]
+    sections = [Section("All", tuple(blocks), wide=True)]
     sections += [Section(f"{number}.", _detail(one, personal)) for number, one in enumerate(result.problems[:_MOST_DETAIL], 1)]
     count = len(result.problems)
     page = Document(badge="", title=f"{count} distinct problem{'s' * (count != 1)}", sections=tuple(sections))
@@ -37,8 +37,8 @@ def _detail(one: Problem, personal: bool) -> tuple[Block, ...]:
     if one.verdict != "unknown":
         out.append(Prose(f"{one.verdict}, {one.confidence:.0%}: `{one.issue}`, {one.title}"))
         if one.advice:
-            out.append(Point("*", one.advice + (f" (`{one.command}`)" if one.command else "")))
+            out.append(Point(one.advice + (f" (`{one.command}`)" if one.command else "")))
     ranks = f", ranks {ranges(one.ranks)}" if one.ranks else ""
-    out.append(Point("*", f"{one.count} times{ranks}; first {place(one.first, personal)}, last {place(one.last, personal)}"))
-    out += [Point("*", f"in {masked(spot, personal)}") for spot in (one.user, one.library) if spot]
+    out.append(Point(f"{one.count} times{ranks}; first {place(one.first, personal)}, last {place(one.last, personal)}"))
+    out += [Point(f"in {masked(spot, personal)}") for spot in (one.user, one.library) if spot]
     return tuple(out)

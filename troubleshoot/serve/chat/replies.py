@@ -11,7 +11,9 @@ from troubleshoot.engine.result import Diagnosis, FixAdvice, IssueDiagnosis, Que
 from troubleshoot.reading.environment.exchange import ONE_LINE_PROBE
 from troubleshoot.serve.chat.conversation import Turn
 from troubleshoot.serve.chat.strings import TABLES
-from troubleshoot.telling.content import shorten
+from troubleshoot.telling.content import fix_body, run_values, shorten
+from troubleshoot.telling.document import Block as Part
+from troubleshoot.telling.document import Code, Prose
 from troubleshoot.telling.layout import visible
 from troubleshoot.telling.markdown import fence
 from troubleshoot.telling.words import Words
@@ -141,24 +143,26 @@ class Replies:
 
     def _fix(self, turn: Turn, fix: FixAdvice, first: IssueDiagnosis) -> list[Block]:
         blocks = [self._fix_title(turn, fix)]
-        if fix.command:
-            blocks.append(Block(fence(fix.command, "sh")))
-        if fix.code:
-            blocks.append(Block(fence(fix.code, "python" if {"patch", "edit"} & fix.action.keys() else "")))
-        if fix.fits is None and fix.why:
-            fits = fix.why.startswith("if ") and not fix.why.startswith("if it fits: ")
-            why = _sentence(fix.why.removeprefix("if it fits: ").removeprefix("if "))
-            text = self.words("fits-if" if fits else "undecided", why=why)
-            blocks.append(Block(visible(text[:1].upper() + text[1:]) + self.stop, 8))
-        if fix.reason:
-            blocks.append(Block(visible(self.words.flow(fix.reason)), 5))
-        if fix.warning:
-            blocks.append(Block(self.say("price", text=visible(fix.warning)), 7))
-        blocks.append(Block(self._seen(fix), 3))
+        blocks += [block for part in fix_body(fix, self.words) for block in self._part(part)]
+        seen = self.say("seen", **run_values(fix.seen[0], self.words)) if fix.seen else self.say("seen-none")
+        blocks.append(Block(seen, 3))
         wrong = [one for one in first.fixes if one.expected == "fails"]
         if wrong and not turn.state.tried:
             blocks.append(Block(self.say("dont", items=self.words.list([visible(one.title) for one in wrong[:2]])), 4))
         return [*blocks, *self._how(turn, fix)]
+
+    def _part(self, part: Part) -> list[Block]:
+        """Return a block of a document as one of the chat; what is only an aside is left out."""
+        if isinstance(part, Code):
+            return [Block(fence(part.text, part.language))]
+        if not isinstance(part, Prose) or part.tone == "dim":
+            return []
+        if part.lead:
+            return [Block(self.say("price", text=visible(part.text)), 7)]
+        if part.tone == "warn":
+            text = _sentence(part.text)
+            return [Block(visible(text[:1].upper() + text[1:]) + self.stop, 8)]
+        return [Block(visible(part.text), 5)]
 
     def _fix_title(self, turn: Turn, fix: FixAdvice) -> Block:
         number, count = turn.fixes.index(fix) + 1, len(turn.fixes)
@@ -170,15 +174,6 @@ class Replies:
             return [Block(self.say("how-last"), 7)]
         items = self.words.list([f"{at}. {visible(one.title)}" for at, one in left[:_MOST_OTHERS]])
         return [Block(self.say("others", items=items), 6), Block(self.say("how"), 7)]
-
-    def _seen(self, fix: FixAdvice) -> str:
-        if not fix.seen:
-            return self.say("seen-none")
-        run = fix.seen[0]
-        where = self.words("seen.cpu") if run.device == "cpu" else f"{run.device} {run.capability or ''}".strip()
-        outcome = self.say(run.outcome) if run.outcome in ("works", "fails") else run.outcome
-        versions = self.words.list([f"{name} {version}" for name, version in run.versions.items()])
-        return self.say("seen", outcome=outcome, where=where, versions=versions, date=run.date)
 
     def _exhausted(self, turn: Turn, first: IssueDiagnosis) -> list[Block]:
         key = "exhausted" if turn.fixes else "no-fix-fits" if first.fixes else "no-fix"

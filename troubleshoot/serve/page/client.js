@@ -27,15 +27,6 @@ export function post(path, body, signal) {
   return request(path, { method: "POST", body: JSON.stringify(body) }, signal);
 }
 
-/** The ids of the issues that have a page; null where all have one. The operator may keep entries of his own to himself. */
-export async function issuesWithPages(signal) {
-  if (!settings.hidden) return null;
-  known ??= new Set((await request("/v1/issues", {}, signal)).map((one) => one.id));
-  return known;
-}
-
-let known = null;
-
 async function request(path, what, signal) {
   const control = new AbortController();
   const stop = () => control.abort();

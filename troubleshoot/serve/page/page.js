@@ -1,9 +1,9 @@
 // The page to paste a report into: what the reader gives on one side, what was found on the other.
 import { remember, remembered, themeButton } from "./appearance.js";
-import { issuesWithPages, post, Refusal, settings, useToken } from "./client.js";
+import { post, Refusal, settings, useToken } from "./client.js";
 import { announce, h, prose, visible } from "./dom.js";
-import { byteLength, decode, evidenceLines, lastBytes, linesOf, markedReport } from "./report.js";
-import { diagnosisView, spoken } from "./result.js";
+import { article, chips, listen } from "./found.js";
+import { byteLength, decode, lastBytes, linesOf, markedReport } from "./report.js";
 import { wordsOf } from "./words.js";
 
 const EXAMPLES = ["blip2", "t5", "multinomial", "black"];
@@ -19,9 +19,8 @@ const fields = [...document.querySelectorAll("[data-about]")];
 let words = wordsOf(chosenLanguage());
 let report = ""; // As it was pasted or read, carriage returns included; a textarea would lose them.
 let answers = {};
-let diagnosis = null;
+let diagnosis = null; // What the server found: html, spoken, marks, known; `of` is the report that it is of.
 let marks = null;
-let pages = null; // The issues that have a page of their own; null: all.
 let sending = null;
 let dropped = null; // What "Undo" brings back after "New report".
 
@@ -99,7 +98,7 @@ function showEditor() {
 }
 
 function showMarked() {
-  marks = markedReport(marked, report, evidenceLines(diagnosis), words);
+  marks = markedReport(marked, report, new Map(diagnosis.marks.map((one) => [one.line, one])), words);
   marked.hidden = false;
   text.hidden = true;
   at("edit").hidden = false;
@@ -258,18 +257,17 @@ async function run({ focus = true, answered = false } = {}) {
   }
   sending?.abort();
   const own = sending = new AbortController();
-  const asked = { report, language: words.language, answers: { ...answers }, top: 8 };
+  const asked = { report, language: words.language, answers: { ...answers } };
   const slow = setTimeout(() => busy(true), 250);
   try {
-    const answer = await post("/v1/diagnose", asked, own.signal);
-    pages = await issuesWithPages(own.signal);
+    const answer = await post("/page/diagnose", asked, own.signal);
     if (own !== sending) return;
     diagnosis = answer;
     diagnosis.of = asked.report;
     showMarked();
     showFound();
     stale();
-    announce(answered ? words("told.answered", { what: spoken(diagnosis, words) }) : spoken(diagnosis, words));
+    announce(answered ? words("told.answered", { what: diagnosis.spoken }) : diagnosis.spoken);
     if (focus) {
       const title = at("found-title");
       title.focus({ preventScroll: true });
@@ -343,29 +341,24 @@ function askToken() {
 // ---- what was found
 
 function showFound() {
-  const page = {
-    words,
-    answers,
-    answer,
-    told,
-    show: (line, origin) => {
-      if (marked.hidden) showMarked();
-      marks.show(line, origin);
-    },
-    hasLine: (line) => marks.has(line),
-    hasPage: (issue) => !pages || pages.has(issue),
-    feedback: (issue, fix, worked) => post("/v1/feedback", { issue, fix, worked, ...(settings.stored ? { report: diagnosis.of.slice(0, 200_000) } : {}) }),
-  };
   at("token-holder")?.remove();
-  found.replaceChildren(h("p", { class: "changed" }, words("changed")), ...diagnosisView(diagnosis, page));
-  fields.forEach((field) => { field.placeholder = fromReport(field.dataset.about); });
+  found.replaceChildren(h("p", { class: "changed" }, words("changed")), ...[chips(answers, words, answer)].filter(Boolean), article(diagnosis.html));
+  fields.forEach((field) => {
+    const value = diagnosis.known[field.dataset.about];
+    field.placeholder = value ? words("from-report", { value }) : "";
+  });
 }
 
-function fromReport(about) {
-  const { accelerators, packages } = diagnosis.environment;
-  const value = about === "gpu" ? accelerators[0]?.name : packages[about.replace("package.", "")]?.version;
-  return value ? words("from-report", { value }) : "";
-}
+listen(found, {
+  words: () => words,
+  answer,
+  told,
+  show: (line, origin) => {
+    if (marked.hidden) showMarked();
+    marks.show(line, origin);
+  },
+  feedback: (issue, fix, worked) => post("/v1/feedback", { issue, fix, worked, ...(settings.stored ? { report: diagnosis.of.slice(0, 200_000) } : {}) }),
+});
 
 function showWelcome() {
   found.classList.remove("stale");
@@ -401,7 +394,6 @@ async function tryExample(name) {
 // Everything that is closed on the screen is open on paper.
 let closed = [];
 addEventListener("beforeprint", () => {
-  for (const more of document.querySelectorAll(".found .more:not([aria-expanded=true])")) more.click();
   closed = [...document.querySelectorAll("details:not([open])")];
   for (const one of closed) one.open = true;
 });

@@ -14,24 +14,7 @@ export function linesOf(text) {
   return lines;
 }
 
-/** Which lines bear evidence: number -> {state, texts}. A supporting line that is also the message leads. */
-export function evidenceLines(diagnosis) {
-  const marks = new Map();
-  const first = diagnosis.diagnoses[0];
-  const shown = diagnosis.verdict !== "unknown" && first ? first.evidence : [];
-  for (const item of shown) {
-    if (item.line === null || item.state === "unknown") continue;
-    const mark = marks.get(item.line) ?? { state: item.state, texts: [], lead: false };
-    mark.texts.push(item.text);
-    mark.lead ||= item.kind === "message";
-    marks.set(item.line, mark);
-  }
-  const failure = diagnosis.failures[first?.failure ?? diagnosis.failures.findIndex((one) => one.role === "cause")];
-  if (failure && !marks.has(failure.line)) marks.set(failure.line, { state: "place", texts: [], lead: true });
-  return marks;
-}
-
-/** Fill `holder` with the marked report. Returns {show(number, origin)}, which goes to a line and offers the way back. */
+/** Fill `holder` with the report; `marks` are line -> {state, lead, texts}, as the server found them. Returns {show(number, origin)}, which goes to a line and offers the way back. */
 export function markedReport(holder, text, marks, words) {
   const lines = linesOf(text);
   const kept = keptLines(lines.length, marks);
