@@ -18,6 +18,7 @@ from mcp.types import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, CallTool
 from pydantic import Field, ValidationError
 
 from troubleshoot.basics.redact import redact_text
+from troubleshoot.reading.decode import encodable
 from troubleshoot.serve import tasks
 from troubleshoot.serve.errors import RequestError
 from troubleshoot.serve.logs import trouble
@@ -99,7 +100,13 @@ class _Server(MCPServer[Any]):
         schemas = {tool.name: tool.input_schema for tool in await self.list_tools()}
         if name not in schemas:
             raise ToolError(f"There is no such tool. The tools are: {', '.join(schemas)}.")
-        return await super().call_tool(name, _checked(schemas[name], arguments), context)
+        try:
+            return await super().call_tool(name, _checked(schemas[name], arguments), context)
+        except ToolError as error:
+            if isinstance(error.__cause__, ValidationError):
+                # The SDK's own words quote the arguments.
+                raise ToolError(f"The arguments of {name} cannot be used.") from None
+            raise
 
 
 def _checked(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -124,7 +131,7 @@ def _text(name: str, value: Any, shape: Mapping[str, Any]) -> str:
         raise ToolError(f"The argument {name} may have {shape['maxLength']} characters.")
     if value not in shape.get("enum", (value,)):
         raise ToolError(f"The argument {name} must be one of: {', '.join(shape['enum'])}.")
-    return value
+    return encodable(value)
 
 
 def _members(name: str, value: Any) -> dict[str, str]:
@@ -138,7 +145,7 @@ def _members(name: str, value: Any) -> dict[str, str]:
         raise ToolError(f"The argument {name} may have {_MOST_MEMBERS} members.")
     if not all(isinstance(one, str) for one in value.values()):
         raise ToolError(f"Every member of the argument {name} must be a text.")
-    return value
+    return {encodable(key): encodable(one) for key, one in value.items()}
 
 
 async def _quote_nothing(ctx: Any, call_next: Any) -> Any:
