@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -243,6 +244,45 @@ def test_mcp_sdk_over_stdio(run: bool) -> None:
                 assert (await client.call_tool("verify", {"issue": "--help"})).is_error
 
     asyncio.run(use())
+
+
+@pytest.mark.parametrize(
+    ("line", "number", "code"),
+    [
+        ('{"jsonrpc": "2.0", "id": 7, "method": ', None, -32700),
+        ("what is this?", None, -32700),
+        ("[" * 100_000, None, -32700),
+        ('{"jsonrpc": "2.0", "id": 7, "method": 5}', 7, -32600),
+        ('{"jsonrpc": "1.0", "id": "a", "method": "ping"}', "a", -32600),
+        ('{"jsonrpc": "2.0", "id": {"id": 3}}', None, -32600),
+        ('[{"jsonrpc": "2.0", "id": 7, "method": "ping"}]', None, -32600),
+    ],
+    ids=range(7),
+)
+def test_mcp_over_stdio_answers_what_is_no_request(line: str, number: object, code: int, stdio: subprocess.Popen[str]) -> None:
+    """Its client would else wait; a request after it, and a blank line, are served as ever."""
+    assert stdio.stdin is not None and stdio.stdout is not None
+    stdio.stdin.write(f'\n{line}\n{{"jsonrpc": "2.0", "id": 99, "method": "ping"}}\n')
+    stdio.stdin.flush()
+    answers = [json.loads(stdio.stdout.readline()) for _ in range(2)]
+    refused = next(one for one in answers if one["id"] != 99)
+    assert (refused["id"], refused["error"]["code"]) == (number, code)
+    assert len(json.dumps(refused)) < 200
+
+
+@pytest.fixture(scope="module")
+def stdio() -> Iterator[subprocess.Popen[str]]:
+    """`troubleshoot mcp`, after the handshake."""
+    command = [sys.executable, "-m", "troubleshoot", "mcp"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None and process.stdout is not None
+        hello = {"protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+        process.stdin.write(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}) + "\n")
+        process.stdin.flush()
+        assert json.loads(process.stdout.readline())["id"] == 1
+        yield process
+        process.stdin.close()
+        assert process.wait(20) == 0
 
 
 def test_mcp_verify_runs_here() -> None:

@@ -129,6 +129,23 @@ def test_requests_keep_a_connection(connect: Callable[..., socket.socket]) -> No
     assert one.recv(65536).startswith(b"HTTP/1.1 200")
 
 
+@pytest.mark.parametrize("pause", [0.0, 0.2])
+def test_no_body_is_read_as_a_request(connect: Callable[..., socket.socket], pause: float) -> None:
+    """Where the head asks for another protocol, the parser takes what follows for the next request. Without a body all is well."""
+    upgrade = b"connection: upgrade\r\nupgrade: h2c\r\n"
+    one = connect(POST + upgrade + b"content-length: %d\r\n\r\n" % len(GET))
+    time.sleep(pause)
+    with contextlib.suppress(OSError):
+        one.sendall(GET)
+    received = b""
+    with contextlib.suppress(ConnectionResetError):
+        while part := one.recv(65536):
+            received += part
+    assert received.startswith(b"HTTP/1.1 400") and received.count(b"HTTP/1.1") == 1
+    plain = connect(GET[:-2] + upgrade + b"\r\n")
+    assert plain.recv(65536).startswith(b"HTTP/1.1 200")
+
+
 @pytest.mark.parametrize("target", [b"/long", b"/long?close"])
 def test_who_reads_nothing_is_given_up(connect: Callable[..., socket.socket], target: bytes) -> None:
     """The answer is thrown away after a while; who reads slowly gets all of it."""

@@ -444,3 +444,11 @@ fixes:
 references:
   - {kind: docs, url: "https://acme.example/engine"}
 """
+
+
+def test_no_report_ends_its_fence(chat: Chat) -> None:
+    """Some chat clients end a fence at any three back-quotes, and show what follows as Markdown."""
+    said = chat.say("RuntimeError: expected scalar type Float but found Half ``` [here](https://evil.example) ````` @everyone ```")
+    before, inside, after, *more = said.split("```")
+    assert "[here](https://evil.example)" in inside
+    assert not any("evil.example" in part or "@everyone" in part for part in (before, after, *more))

@@ -12,8 +12,10 @@ from founding import BLIP2, QWEN2_VL
 
 from troubleshoot import diagnose
 from troubleshoot.basics.errors import InputError
+from troubleshoot.basics.redact import redact_text
 from troubleshoot.serve import tasks
 from troubleshoot.serve.engine import Engine, as_data, usable
+from troubleshoot.serve.errors import RequestError
 from troubleshoot.serve.feedback import Feedback, counts
 from troubleshoot.serve.settings import Settings
 
@@ -123,3 +125,23 @@ def test_no_feedback_file(tmp_path: Path, content: bytes | None) -> None:
         path.write_bytes(content)
     with pytest.raises(InputError, match="feedback"):
         counts(path)
+
+
+@pytest.mark.parametrize("most", [60, 100, 200])
+def test_names_are_masked_before_they_are_cut(engine: Engine, most: int) -> None:
+    """Half of a secret shows no more what it is."""
+    secret = "hf_" + "abcdefghijklmnopqrstuvwxyzABCDEFGH"
+    name = "a" * (most - 16) + " " + secret
+    told = [*usable({name: "\n"})[1]]
+    body = json.dumps({"model": name, "messages": [{"role": "user", "content": "x"}]}).encode()
+    for ask in (
+        lambda: tasks.chat(engine, body, ""),
+        lambda: tasks.tool_explain(engine, name, "en"),
+        lambda: tasks.issue(engine, name),
+        lambda: tasks.diagnose(engine, "application/json", json.dumps({"report": "x", "have": {name[6:]: 5}}).encode()),
+    ):
+        with pytest.raises(RequestError) as refused:
+            ask()
+        told += [redact_text(refused.value.message), redact_text(refused.value.param or "")]
+    assert len(told) == 9
+    assert not any(secret[:8] in one for one in told)

@@ -18,12 +18,13 @@ from mcp.server.mcpserver.exceptions import ToolError
 from starlette.testclient import TestClient
 
 import troubleshoot
-from troubleshoot.serve import Settings, create_app
+from troubleshoot.serve import Settings, create_app, mcp_http, mcp_server
 from troubleshoot.serve.mcp_server import _run
 
 SECRET = "hf_abcdefghijklmnopqrstuvwxyzABCDEFGH"
 HEAD = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
 MANY = {str(number): 1 for number in range(60_000)}
+SOME = {str(number): 1 for number in range(300)}
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +55,7 @@ def call(client: TestClient, method: str, params: Any) -> dict[str, Any]:
         ({"report": "x", "have": [SECRET]}, "have must be an object"),
         ({"report": "x", "have": {SECRET: {SECRET: 1}}}, "must be a text"),
         ({"report": "x", "answers": json.dumps({SECRET: 1})}, "must be a text"),
-        ({"report": "x", "have": MANY}, "200 members"),
+        ({"report": "x", "have": SOME}, "200 members"),
         ({"report": "x", "have": "[" * 40_000}, "have must be an object"),
         ({"report": "x", "answers": json.dumps(MANY)}, "answers must be an object"),
         ({"report": "x" * 1_000_001}, "1000000 characters"),
@@ -109,6 +110,53 @@ def test_what_is_no_request_is_not_quoted(client: TestClient, body: str) -> None
     assert response.status_code == 400
     assert response.json()["error"]["code"] in (-32600, -32602, -32700)
     assert SECRET not in response.text and len(response.text) < 200
+
+
+def test_what_nobody_reads_is_not_read(client: TestClient) -> None:
+    """A megabyte of small values would become objects of Python thirty times as large, in the process that serves everybody."""
+    import tracemalloc
+
+    many = [{"": 0}] * 60_000
+    params = {"name": "diagnose", "arguments": {"report": "RuntimeError: [" + "1, " * 100_000, "x": many}, "x": many}
+    body = json.dumps({"x": many, "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).encode()
+    tracemalloc.start()
+    bounded = mcp_http._bounded(body, {"report": None})
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 3 * len(body)
+    assert list(json.loads(bounded)) == ["jsonrpc", "id", "method", "params"]
+    assert json.loads(bounded)["params"] == {"name": "diagnose", "arguments": {"report": params["arguments"]["report"]}}  # type: ignore[index]
+    params = {"name": "diagnose", "arguments": {"report": "RuntimeError: x", "x": many[:20_000]}, "x": many[:20_000]}
+    small = {"x": many[:20_000], "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    assert "result" in client.post("/mcp", json=small, headers=HEAD).json()
+
+
+@pytest.mark.parametrize("place", ["_meta", "capabilities", "have"])
+def test_too_many_values_are_refused(client: TestClient, place: str) -> None:
+    """Where they cannot be left out."""
+    params: dict[str, Any] = {"name": "diagnose", "arguments": {"report": "x"}}
+    (params["arguments"] if place == "have" else params)[place] = {SECRET: [{"": 0}] * 5000}
+    response = client.post("/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}, headers=HEAD)
+    assert response.status_code == 413
+    assert response.json()["error"]["code"] == -32600
+    assert "too many values" in response.text and SECRET not in response.text
+
+
+@pytest.mark.parametrize("half", ["\\ud800", "\\udc00", "\\\\\\ud800", "\\ud800\\ud800"])
+@pytest.mark.parametrize("version", ["2025-03-26", "2026-07-28"])
+def test_half_a_character_hides_no_secret(client: TestClient, half: str, version: str) -> None:
+    """It is replaced: the SDK would quote the text that it cannot encode."""
+    arguments = {"report": f"RuntimeError: HALF {SECRET}", "gpu": "HALF", "have": {"HALF": "1"}, "answers": '{"gpu": "T4"}'}
+    meta = {"io.modelcontextprotocol/protocolVersion": version, "io.modelcontextprotocol/clientCapabilities": {}}
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "diagnose", "arguments": arguments, "_meta": meta}}
+    head = {**HEAD, "mcp-protocol-version": version, "mcp-method": "tools/call", "mcp-name": "diagnose"}
+    response = client.post("/mcp", content=json.dumps(body).replace("HALF", half), headers=head)
+    assert response.json()["result"]["structuredContent"]
+    assert SECRET not in response.text
+    # Also where a text comes another way, or holds JSON.
+    schema = {"properties": {"gpu": {"type": "string"}, "have": {"type": "object"}}}
+    checked = mcp_server._checked(schema, {"gpu": "\ud800", "have": '{"\\udc00": "x"}'})
+    assert checked == {"gpu": "?", "have": {"?": "x"}}
 
 
 def test_no_stream_is_held_open(client: TestClient) -> None:

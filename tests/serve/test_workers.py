@@ -34,9 +34,10 @@ from starlette.testclient import TestClient
 from troubleshoot.basics.errors import InputError
 from troubleshoot.serve import Settings, create_app
 from troubleshoot.serve.errors import RequestError
-from troubleshoot.serve.processes import Pool, _ForkServer, _Worker
+from troubleshoot.serve.processes import SHORT, Pool, _ForkServer, _Worker
 from troubleshoot.serve.running import Processes
 from troubleshoot.serve.worker import DONE, FORK, NOT_DONE, Setup
+from troubleshoot.serve.working import _cost
 
 if sys.platform == "win32":
     pytest.skip("signals and limits are another system's", allow_module_level=True)
@@ -174,6 +175,30 @@ def test_with_and_without_fork(pool: Callable[..., Pool], forks: bool) -> None:
     with pytest.raises(RequestError, match="processor time"):
         asked(one, "BURN").result(60)
     assert asked(one, REPORT).result(60)[:1] == DONE
+
+
+@needs_proc
+def test_short_requests_that_take_long_leave_one_worker(pool: Callable[..., Pool]) -> None:
+    """What a request takes cannot be told from its length: after a while it goes on among the long ones, and then takes all that it may."""
+    one = pool(Settings(engines=2, cpu_limit=1.5, timeout=60.0))
+    one.start().result(60)
+    burning = [asked(one, "BURN") for _ in range(4)]
+    while not one._long_running:
+        time.sleep(0.02)
+    assert asked(one, REPORT).result(60)[:1] == DONE
+    assert not any(future.done() for future in burning)
+    with pytest.raises(RequestError, match="processor time"):
+        burning[0].result(60)
+    assert one._long_running <= 1
+
+
+def test_many_messages_about_a_long_report_are_long() -> None:
+    """The report may be read once more with each of them."""
+    report = {"role": "user", "content": "x" * 60_000}
+    more = {"role": "user", "content": "y"}
+    short, long = (json.dumps({"messages": [report, *[more] * count]}).encode() for count in (3, 39))
+    assert _cost("chat", short) < SHORT < _cost("chat", long)
+    assert _cost("diagnose", short) == 0
 
 
 @pytest.mark.slow

@@ -1,6 +1,7 @@
 """uvicorn's connections with the limits that it leaves open: heads, idle clients, answers that nobody reads, how many may be open.
 
-Requests that another program may read otherwise are refused: with a target that names a host of its own, or with headers after the body.
+Requests that another program may read otherwise are refused: with a target that names a host of its own, with headers after the body, or
+with a body where they ask for another protocol.
 """
 
 from __future__ import annotations
@@ -109,10 +110,15 @@ class BoundedProtocol(HttpToolsProtocol):
         size = len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
         if size > MOST_HEAD or len(self.headers) > MOST_HEADERS:
             self._refuse(431)
-        elif not self.url.startswith(b"/"):
+        elif not self.url.startswith(b"/") or self._upgrades():
             self._refuse(400)
         elif not self._refused:
             super().on_headers_complete()
+
+    def _upgrades(self) -> bool:
+        """Tell whether the head asks for another protocol and a body follows, which the parser would take for the next request."""
+        names = {name for name, _ in self.headers}
+        return self.parser.should_upgrade() and bool(names & {b"content-length", b"transfer-encoding"})
 
     def on_body(self, body: bytes) -> None:
         """Hand the body on."""

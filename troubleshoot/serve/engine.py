@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from troubleshoot.basics.errors import InputError
-from troubleshoot.basics.redact import redact_data, redact_text
+from troubleshoot.basics.redact import redact_data, redact_text, redacted_start
 from troubleshoot.engine.diagnosis import diagnose, recall
 from troubleshoot.engine.evidence import VOCABULARY, environment_of, is_among
 from troubleshoot.engine.result import Diagnosis, IssueDiagnosis
@@ -180,7 +180,7 @@ def usable(given: Mapping[str, str]) -> tuple[dict[str, str], tuple[str, ...]]:
 def _problem(name: str, value: str) -> str | None:
     value = value.strip()
     if not value or len(value) > _MOST_CHARS or len(name) > _MOST_CHARS or not (name + value).isprintable():
-        return f"the value of {name[:60]!r} cannot be used: give one line of at most {_MOST_CHARS} characters"
+        return f"the value of {redacted_start(name, 60)!r} cannot be used: give one line of at most {_MOST_CHARS} characters"
     if name == "gpu":
         from troubleshoot.reading.environment.hardware import accelerator_from_text
 

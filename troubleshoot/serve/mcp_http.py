@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
+from functools import cache
 
+import msgspec
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.requests import Request
 from starlette.responses import Response
@@ -19,6 +22,19 @@ from troubleshoot.serve.working import Work
 
 _NO_MESSAGE = "Invalid request: send one JSON-RPC 2.0 request."
 _NO_OBJECT = json.dumps({"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": _NO_MESSAGE}})
+_TOO_MANY = "Invalid request: it holds too many values. Give a report, and what a program printed, as one text."
+_TOO_MUCH = json.dumps({"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": _TOO_MANY}})
+_NO_JSON = json.dumps({"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "Parse error: this is no JSON."}})
+#: Values that a request may hold, at most. Each becomes an object of Python, several times: a megabyte of them takes 30 times as much.
+_MOST_VALUES = 4000
+#: What of a request and of its parameters is handed on; the rest means nothing here.
+_MEMBERS = ("jsonrpc", "id", "method", "params", "result", "error")
+_PARAMETERS = (
+    "_meta", "name", "arguments", "uri", "cursor", "protocolVersion", "capabilities", "clientInfo", "requestId", "reason", "level", "ref",
+    "argument", "context", "progressToken", "progress", "total", "message", "notifications", "requestState", "inputResponses",
+)  # fmt: skip
+#: Half of a character above U+FFFF, as an escape without its other half. No text of ours can hold it.
+_HALF = re.compile(rb"(?<!\\)((?:\\\\)*)(?:\\u[dD][89abAB]\w\w(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB]\w\w)\\u[dD][c-fC-F]\w\w)")
 #: Seconds that requests in work get when the server ends; it has waited for them before.
 _CLOSING = 1.0
 
@@ -35,6 +51,7 @@ class McpEndpoint:
         self._manager: StreamableHTTPSessionManager | None = None
         self._task: asyncio.Task[None] | None = None
         self._stop: asyncio.Event | None = None
+        self._arguments: _Members = {}
         self._max_body = work.settings.max_body
         self.route = Route("/mcp", endpoint=self, include_in_schema=False)
 
@@ -59,6 +76,14 @@ class McpEndpoint:
             await refused(scope, receive, send)
             return
         manager = await self._started()
+        try:
+            body = _bounded(_whole_characters(body), self._arguments)
+        except (msgspec.DecodeError, RecursionError):
+            await Response(_NO_JSON, 400, media_type="application/json")(scope, receive, send)
+            return
+        except _TooManyError:
+            await Response(_TOO_MUCH, 413, media_type="application/json")(scope, receive, send)
+            return
         await manager.handle_request(scope, replayed(body, receive), _quoting_nothing(send))
 
     async def _started(self) -> StreamableHTTPSessionManager:
@@ -68,6 +93,8 @@ class McpEndpoint:
             self._manager = StreamableHTTPSessionManager(
                 self._server._lowlevel_server, json_response=True, stateless=True, max_request_body_size=self._max_body
             )
+            tools = await self._server.list_tools()
+            self._arguments = dict.fromkeys(name for tool in tools for name in tool.input_schema["properties"])
             self._task = asyncio.create_task(self._live(self._manager, started, self._stop))
             await started.wait()
         return self._manager
@@ -82,6 +109,50 @@ class McpEndpoint:
         if self._stop is not None and self._task is not None:
             self._stop.set()
             await asyncio.wait({self._task}, timeout=_CLOSING)
+
+
+def _whole_characters(body: bytes) -> bytes:
+    return _HALF.sub(rb"\1\\ufffd", body) if b"\\ud" in body or b"\\uD" in body else body
+
+
+class _TooManyError(ValueError):
+    """A request that would become too many objects."""
+
+
+#: The members of an object that are handed on, and of each of them that is an object itself, where not all of its own are.
+_Members = dict[str, "_Members | None"]
+
+
+def _bounded(body: bytes, arguments: _Members) -> bytes:
+    """Return a request with the members that mean something here.
+
+    What is in them is looked at without making an object of it. Raises _TooManyError, msgspec.DecodeError, RecursionError.
+    """
+    parameters: _Members = {**dict.fromkeys(_PARAMETERS), "arguments": arguments}
+    left = _MOST_VALUES
+
+    def kept(raw: bytes, members: _Members | None) -> bytes:
+        nonlocal left
+        if members and raw.startswith(b"{"):
+            given = msgspec.json.decode(raw, type=_shape(tuple(members)))
+            found = {name: getattr(given, f"m{at}") for at, name in enumerate(members)}
+            texts = {name: kept(bytes(one).strip(), members[name]) for name, one in found.items() if one is not msgspec.UNSET}
+            return b"{" + b",".join(msgspec.json.encode(name) + b":" + text for name, text in texts.items()) + b"}"
+        if not raw.startswith(b'"'):
+            # Those within texts count too: that is no more than a few in what is no report.
+            left -= sum(map(raw.count, (b",", b":", b"[", b"{")))
+            if left < 0:
+                raise _TooManyError
+        return raw
+
+    return kept(body.strip(), {**dict.fromkeys(_MEMBERS), "params": parameters})
+
+
+@cache
+def _shape(names: tuple[str, ...]) -> type[msgspec.Struct]:
+    """Return what reads the members with these names of an object, and passes over all others."""
+    fields = [(f"m{at}", msgspec.Raw | msgspec.UnsetType, msgspec.UNSET) for at in range(len(names))]
+    return msgspec.defstruct("Members", fields, rename={f"m{at}": name for at, name in enumerate(names)})
 
 
 def _quoting_nothing(send: Send) -> Send:

@@ -7,17 +7,31 @@ import json
 import logging
 import re
 import sys
-from collections.abc import Awaitable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Annotated, Any, Literal, TypeVar
 
 import anyio
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
+from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
-from mcp.types import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, CallToolResult, TextContent, ToolAnnotations
+from mcp.shared.message import SessionMessage
+from mcp.types import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    PARSE_ERROR,
+    CallToolResult,
+    ErrorData,
+    JSONRPCError,
+    TextContent,
+    ToolAnnotations,
+)
 from pydantic import Field, ValidationError
 
 from troubleshoot.basics.redact import redact_text
+from troubleshoot.reading.decode import encodable
 from troubleshoot.serve import tasks
 from troubleshoot.serve.errors import RequestError
 from troubleshoot.serve.logs import trouble
@@ -91,6 +105,58 @@ def mcp_server(work: Work, *, allow_run: bool = False) -> MCPServer[Any]:
     return server
 
 
+async def serve_stdio(server: MCPServer[Any]) -> None:
+    """Serve on standard input and output. What is no request is answered too: the SDK passes over it, and its client would wait."""
+    lowlevel = server._lowlevel_server
+    async with stdio_server() as (read, write):
+        await lowlevel.run(_Answering(read, write.send), write, lowlevel.create_initialization_options())
+
+
+class _Answering:
+    """A stream of messages that answers those that could not be read, and gives the others."""
+
+    def __init__(self, stream: Any, answer: Callable[[SessionMessage], Awaitable[None]]) -> None:
+        self._stream = stream
+        self._answer = answer
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    async def __aenter__(self) -> _Answering:
+        return self
+
+    async def __aexit__(self, *raised: object) -> None:
+        await self._stream.aclose()
+
+    def __aiter__(self) -> _Answering:
+        return self
+
+    async def __anext__(self) -> Any:
+        try:
+            return await self.receive()
+        except anyio.EndOfStream:
+            raise StopAsyncIteration from None
+
+    async def receive(self) -> Any:
+        while isinstance(message := await self._stream.receive(), Exception):
+            if (error := _unread(message)) is not None:
+                await self._answer(SessionMessage(error))
+        return message
+
+
+def _unread(error: Exception) -> JSONRPCError | None:
+    """Return the answer to what could not be read, with its id where it has one; None for a blank line."""
+    wrong = error.errors(include_url=False, include_context=False) if isinstance(error, ValidationError) else []
+    if any(one["type"] == "json_invalid" for one in wrong):
+        if not str(wrong[0]["input"]).strip():
+            return None
+        return JSONRPCError(jsonrpc="2.0", id=None, error=ErrorData(code=PARSE_ERROR, message="Parse error: this is no JSON."))
+    given = (one["input"].get("id") for one in wrong if isinstance(one["input"], dict) and not one["loc"][1:-1])
+    number = next((one for one in given if isinstance(one, str | int) and not isinstance(one, bool)), None)
+    told = ErrorData(code=INVALID_REQUEST, message="Invalid request: send one JSON-RPC 2.0 request on a line.")
+    return JSONRPCError(jsonrpc="2.0", id=encodable(number) if isinstance(number, str) else number, error=told)
+
+
 class _Server(MCPServer[Any]):
     """Checks arguments itself, and stops at the first that is wrong: the SDK tells of each one, and quotes it."""
 
@@ -99,7 +165,13 @@ class _Server(MCPServer[Any]):
         schemas = {tool.name: tool.input_schema for tool in await self.list_tools()}
         if name not in schemas:
             raise ToolError(f"There is no such tool. The tools are: {', '.join(schemas)}.")
-        return await super().call_tool(name, _checked(schemas[name], arguments), context)
+        try:
+            return await super().call_tool(name, _checked(schemas[name], arguments), context)
+        except ToolError as error:
+            if isinstance(error.__cause__, ValidationError):
+                # The SDK's own words quote the arguments.
+                raise ToolError(f"The arguments of {name} cannot be used.") from None
+            raise
 
 
 def _checked(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -124,7 +196,7 @@ def _text(name: str, value: Any, shape: Mapping[str, Any]) -> str:
         raise ToolError(f"The argument {name} may have {shape['maxLength']} characters.")
     if value not in shape.get("enum", (value,)):
         raise ToolError(f"The argument {name} must be one of: {', '.join(shape['enum'])}.")
-    return value
+    return encodable(value)
 
 
 def _members(name: str, value: Any) -> dict[str, str]:
@@ -138,7 +210,7 @@ def _members(name: str, value: Any) -> dict[str, str]:
         raise ToolError(f"The argument {name} may have {_MOST_MEMBERS} members.")
     if not all(isinstance(one, str) for one in value.values()):
         raise ToolError(f"Every member of the argument {name} must be a text.")
-    return value
+    return {encodable(key): encodable(one) for key, one in value.items()}
 
 
 async def _quote_nothing(ctx: Any, call_next: Any) -> Any:

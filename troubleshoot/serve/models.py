@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+from troubleshoot.basics.redact import redacted_start
 from troubleshoot.serve.errors import RequestError
 
 _EXAMPLE: dict[str, Any] = {
@@ -132,4 +133,4 @@ def invalid(error: ValidationError) -> RequestError:
     place = ".".join(map(str, first["loc"]))
     more = error.error_count() - 1
     message = f"{place}: {first['msg']}" if place else first["msg"]
-    return RequestError(400, message + (f" (and {more} more)" if more else ""), param=place[:200] or None)
+    return RequestError(400, message + (f" (and {more} more)" if more else ""), param=redacted_start(place, 200) or None)

@@ -29,8 +29,10 @@ from troubleshoot.serve.worker import Setup
 
 _log = logging.getLogger("troubleshoot.serve")
 
-#: A task with more bytes is long: one worker is always left to the short ones.
+#: A task that costs more is long: one worker is always left to the short ones. The unit is what a byte of a report costs.
 SHORT = 65_536
+#: Seconds of processor time after which a short task is ended, and done among the long ones: what it costs cannot be told before.
+_BRIEF = 0.5
 #: Long tasks that may wait for each worker.
 _WAITING = 8
 #: Seconds that a fork server may take to load, and to end.
@@ -40,13 +42,14 @@ _LOADING, _ENDING = 60.0, 3.0
 @dataclass(eq=False)
 class _Task:
     data: bytes
+    long: bool
     #: When its request is given up, by time.monotonic().
     deadline: float
     future: Future[bytes] = field(default_factory=Future)
 
-    @property
-    def long(self) -> bool:
-        return len(self.data) > SHORT
+    def begins(self) -> bool:
+        """Tell whether it is still wanted; from then on it is."""
+        return self.future.running() or self.future.set_running_or_notify_cancel()
 
 
 @dataclass(frozen=True)
@@ -194,14 +197,18 @@ class Pool:
                     thread.start()
         return self._ready
 
-    def submit(self, data: bytes) -> Future[bytes]:
-        """Return what a task's reply will be.
+    def submit(self, data: bytes, cost: int = 0) -> Future[bytes]:
+        """Return what a task's reply will be. ``cost`` is what it takes where that is more than its length says.
 
         Raises:
             RequestError: 503 where too many tasks wait. The future raises it too, where a task ended its worker or could not be done.
         """
         self.start()
-        task = _Task(data, time.monotonic() + self._settings.timeout)
+        task = _Task(data, max(cost, len(data)) > SHORT, time.monotonic() + self._settings.timeout)
+        self._queue(task)
+        return task.future
+
+    def _queue(self, task: _Task) -> None:
         waiting, most = (self._long, _WAITING * self._size) if task.long else (self._short, self._settings.max_requests)
         with self._changed:
             if self._closed:
@@ -211,7 +218,6 @@ class Pool:
                 raise RequestError(503, f"Too many {kind} are waiting. Try again in a moment.", code="overloaded")
             waiting.append(task)
             self._changed.notify()
-        return task.future
 
     def close(self) -> None:
         """End all workers; what waits is not done."""
@@ -222,7 +228,7 @@ class Pool:
             self._long.clear()
             self._changed.notify_all()
         for task in dropped:
-            if task.future.set_running_or_notify_cancel():
+            if task.begins():
                 task.future.set_exception(_no_worker())
         with self._source_lock:
             source, self._source = self._source, None
@@ -233,10 +239,11 @@ class Pool:
         """Hand tasks to one worker after the other, in a thread of its own."""
         one = self._worker()
         while (task := self._next()) is not None:
-            if task.future.set_running_or_notify_cancel():
+            long = task.long
+            if task.begins():
                 one = one or self._worker()
                 one = self._exchanged(one, task) if one is not None else self._undone(task)
-            if task.long:
+            if long:
                 with self._changed:
                     self._long_running -= 1
                     self._changed.notify()
@@ -312,7 +319,7 @@ class Pool:
         reply, late = None, False
         try:
             one.channel.settimeout(left)
-            worker.send(one.channel, task.data)
+            worker.send(one.channel, worker.SECONDS.pack(self._seconds(task)) + task.data)
             reply = worker.receive(one.channel)
         except TimeoutError:
             late = True
@@ -328,8 +335,20 @@ class Pool:
         if self._closed:
             task.future.set_exception(_no_worker())
             return None
+        if reply is None and not late and _out_of_time(status) and self._seconds(task) < self._settings.cpu_limit:
+            task.long = True
+            try:
+                self._queue(task)
+            except RequestError as error:
+                task.future.set_exception(error)
+            return self._worker()
         task.future.set_exception(self._reason(task, "memory" if reply is not None else "time" if late else "", status))
         return self._worker()
+
+    def _seconds(self, task: _Task) -> float:
+        """Return the processor time that a task may take now. Where there is one worker, nothing would be won by ending a short one."""
+        whole = self._settings.cpu_limit
+        return whole if task.long or self._size == 1 or not self._setup.forks else min(_BRIEF, whole)
 
     def _end(self, one: _Worker) -> int | None:
         try:
@@ -340,7 +359,7 @@ class Pool:
     def _reason(self, task: _Task, reason: str, status: int | None) -> RequestError:
         """Count and log why a worker ended, and return what its client is told."""
         if not reason:
-            reason = {-int(getattr(signal, "SIGPROF", 0)): "cpu", -9: "memory"}.get(status or 0, "crash")
+            reason = "cpu" if _out_of_time(status) else {-9: "memory"}.get(status or 0, "crash")
         self._stopped(reason)
         fields = {"reason": reason, "status": status, "bytes": len(task.data)}
         _log.warning("worker ended", extra={"fields": fields})
@@ -356,6 +375,11 @@ class Pool:
         }[reason]
         advice = "Send only the part around its first traceback, or run `troubleshoot diagnose` on your own machine."
         return RequestError(status, f"{text}, so the server gave it up. {advice}", code=code)
+
+
+def _out_of_time(status: int | None) -> bool:
+    """Tell whether the kernel ended a worker because its task took too much processor time."""
+    return status is not None and hasattr(signal, "SIGPROF") and status == -signal.SIGPROF
 
 
 def _gone(one: _Worker) -> bool:

@@ -14,7 +14,7 @@ import msgspec
 from pydantic import ValidationError
 
 from troubleshoot.basics.errors import InputError, UnknownIssueError
-from troubleshoot.basics.redact import redact_data, redact_text
+from troubleshoot.basics.redact import redact_data, redact_text, redacted_start
 from troubleshoot.knowledge.schema import Entry
 from troubleshoot.reading.decode import decode
 from troubleshoot.serve.articles import article, framed, marks
@@ -171,7 +171,7 @@ def _entry(get: Callable[[str], Entry], name: str) -> Entry:
         return get(name.strip())
     except UnknownIssueError as error:
         alike = f" Did you mean: {', '.join(error.suggestions)}?" if error.suggestions else ""
-        raise RequestError(404, f"No known issue is called {name[:200]!r}.{alike}", param="issue") from None
+        raise RequestError(404, f"No known issue is called {redacted_start(name, 200)!r}.{alike}", param="issue") from None
 
 
 def tool_diagnose(
@@ -208,7 +208,7 @@ def tool_explain(engine: Engine, name: str, language: str) -> str:
         entry = engine.public_entry(name)
     except UnknownIssueError as error:
         alike = f" Did you mean: {', '.join(error.suggestions)}?" if error.suggestions else ""
-        raise RequestError(404, visible(f"No known issue or cause is called {name[:200]!r}.{alike}")) from None
+        raise RequestError(404, visible(f"No known issue or cause is called {redacted_start(name, 200)!r}.{alike}")) from None
     return render_documents((entry_document(entry, language, _special(engine, entry)),), "markdown")
 
 

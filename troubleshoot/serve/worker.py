@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 #: A frame: how many bytes follow.
 _LENGTH = struct.Struct("!Q")
+#: What a task begins with: how many seconds of processor time it may take.
+SECONDS = struct.Struct("!d")
 #: A command to the fork server: what to do (fork, end), and the process that it is about. Its answer: a number.
 COMMAND = struct.Struct("!cq")
 ANSWER = struct.Struct("!q")
@@ -206,8 +208,8 @@ def _work(channel: socket.socket, engine: Engine, settings: Settings) -> None:
     stays = STAYS
     try:
         while stays == STAYS and (data := receive(channel)) is not None:
-            timed(settings.cpu_limit)
-            reply = _done(TASKS, engine, data)
+            timed(*SECONDS.unpack_from(data))
+            reply = _done(TASKS, engine, data[SECONDS.size :])
             timed(0.0)
             if reply[:1] == NO_MEMORY or _peak() - before > _GROWN:
                 stays = LEAVES

@@ -26,6 +26,9 @@ T = TypeVar("T")
 #: What Python and the knowledge base take before the first report, and as much again.
 _LEAST_MEMORY = 128 * 1024 * 1024
 
+#: Messages of a conversation that are gone through; how many readings of a text cost no more than a long report may.
+_MESSAGES, _CHEAPER = 40, 8
+
 _log = logging.getLogger("troubleshoot.serve")
 
 
@@ -70,7 +73,7 @@ class Work:
             data = msgspec.msgpack.encode((task.__name__, *given))
         except UnicodeEncodeError:
             raise RequestError(400, "The text is not valid Unicode.") from None
-        reply = await asyncio.wrap_future(self._pool.submit(data))
+        reply = await asyncio.wrap_future(self._pool.submit(data, _cost(task.__name__, data)))
         kind, value = reply[:1], memoryview(reply)[2:]
         if kind == worker.DONE:
             return _decoder(task).decode(value)
@@ -90,6 +93,11 @@ def _check(settings: Settings) -> None:
     for name, least in (("timeout", 0.001), ("cpu_limit", 0.001), ("memory_limit", _LEAST_MEMORY), ("engines", 0), ("max_requests", 1)):
         if getattr(settings, name) < least:
             raise InputError(f"{name} is {getattr(settings, name)}: it must be at least {least}")
+
+
+def _cost(task: str, data: bytes) -> int:
+    """Return what a task takes: with each message of a conversation its report may be read once more."""
+    return len(data) * min(data.count(b'"role"'), _MESSAGES) // _CHEAPER if task == "chat" else 0
 
 
 @cache

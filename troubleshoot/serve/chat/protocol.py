@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from pydantic import BaseModel, ConfigDict, Field
 
+from troubleshoot.basics.redact import redacted_start
 from troubleshoot.serve.chat.conversation import Message
 from troubleshoot.serve.errors import RequestError
 from troubleshoot.serve.models import WHOLE
@@ -153,7 +154,7 @@ def models() -> dict[str, Any]:
 def no_model(name: str) -> RequestError:
     """Return the error about a model that does not exist."""
     known = " or ".join(MODELS)
-    return RequestError(404, f"The model {name[:100]!r} does not exist: use {known}.", param="model", code="model_not_found")
+    return RequestError(404, f"The model {redacted_start(name, 100)!r} does not exist: use {known}.", param="model", code="model_not_found")
 
 
 def model(name: str) -> dict[str, Any]:

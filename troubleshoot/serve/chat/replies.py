@@ -106,7 +106,7 @@ class Replies:
             return blocks
         message = _message(turn.diagnosis, first)
         if message:
-            blocks.append(Block(fence(message, "text"), 4))
+            blocks.append(Block(_fenced(message), 4))
         if first.kind == "family" and first.note:
             blocks.append(Block(self.say("family", note=visible(first.note.rstrip(".。")), cause=f"`{first.cause}`"), 8))
         elif first.note:
@@ -206,7 +206,7 @@ class Replies:
         failure = diagnosis.report.cause
         if failure is not None:
             text = redacted_start(f"{failure.root.type}: {failure.root.message}".strip(": "), _MOST_MESSAGE, personal=True)
-            blocks += [Block(self.say("first-failure"), 5), Block(fence(text, "text"), 5)]
+            blocks += [Block(self.say("first-failure"), 5), Block(_fenced(text), 5)]
         if turn.question is not None:
             return [*blocks, *self._question(turn.question)]
         if reason == "no-entry":
@@ -225,6 +225,11 @@ class Replies:
     def _named(self, issue: str) -> str:
         address = self.link(issue)
         return f"[{issue}]({address})" if address else f"`{issue}`"
+
+
+def _fenced(text: str) -> str:
+    """Return what a report says in a fence. Some chat clients end it at any three back-quotes, however long it is: there are none in it."""
+    return fence(re.sub("`{3,}", lambda run: " ".join(run[0]), text), "text")
 
 
 def _message(diagnosis: Diagnosis, first: IssueDiagnosis) -> str:
