@@ -30,8 +30,8 @@ _LAUNCHERS = re.compile(
 #: Commands that run the command among their words.
 _BEFORE = frozenset((
     "srun", "mpirun", "mpiexec", "orterun", "env", "exec", "eval", "command", "nohup", "time", "timeout", "nice", "ionice", "sudo",
-    "stdbuf", "setsid", "numactl", "taskset", "xvfb-run", "nsys", "ncu", "uv", "poetry", "pipenv", "pdm", "conda", "mamba", "micromamba", "docker",
-    "podman", "singularity", "apptainer", "bash", "sh", "xargs", "source", ".",
+    "stdbuf", "setsid", "numactl", "taskset", "xvfb-run", "nsys", "ncu", "uv", "poetry", "pipenv", "pdm", "conda", "mamba", "micromamba",
+    "docker", "podman", "singularity", "apptainer", "bash", "sh", "xargs", "source", ".",
 ))  # fmt: skip
 #: And what may follow those: a word of their own, before the command.
 _OWN = ("run", "exec", "profile")
