@@ -129,19 +129,20 @@ def _composed(text: str, name: str) -> Any:
 
 def _shared(text: str) -> Iterator[tuple[int, int, int]]:
     """Yield where the value of an anchor begins and ends, and the place of an alias of it (a merge names one too)."""
-    anchors: dict[str, tuple[int, int]] = {}
-    opened: list[Any] = []
+    anchors: dict[str | None, tuple[int, int]] = {}
+    opened: list[tuple[str | None, int]] = []
     events: Iterator[Any] = yaml.parse(text, Loader=_LOADER)
     for event in events:
+        start, end = event.start_mark.index, event.end_mark.index
         if isinstance(event, yaml.CollectionStartEvent):
-            opened.append(event)
+            opened.append((event.anchor, start))
         elif isinstance(event, yaml.CollectionEndEvent):
-            start = opened.pop()
-            anchors[start.anchor] = (start.start_mark.index, event.end_mark.index)
+            name, start = opened.pop()
+            anchors[name] = (start, end)
         elif isinstance(event, yaml.ScalarEvent):
-            anchors[event.anchor] = (event.start_mark.index, event.end_mark.index)
+            anchors[event.anchor] = (start, end)
         elif isinstance(event, yaml.AliasEvent) and event.anchor in anchors:
-            yield (*anchors[event.anchor], event.start_mark.index)
+            yield (*anchors[event.anchor], start)
 
 
 def _refuse_shared(edits: Iterable[tuple[int, int]], changed: Counter[tuple[int, int]], text: str) -> None:
