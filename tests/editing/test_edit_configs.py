@@ -124,9 +124,13 @@ def test_other_arguments_are_left_alone(given: list[str]) -> None:
         ("a.yaml", "mixed_precision: &p fp16 # c\r\ndtype: *p\r\n", "mixed_precision: &p bf16 # c\r\ndtype: *p\r\n"),
         ("a.yaml", "\ufeffdtype: !!str fp16\nx: 'a\u2028\x85'", "\ufeffdtype: !!str bf16\nx: 'a\u2028\x85'"),
         ("a.yaml", "- {fp16: true}\n- {fp16: true, bf16: false}\n", "- {bf16: true}\n- {fp16: false, bf16: true}\n"),
+        (
+            "a.yaml", "a: &x\n  lr: 1\nfp16:\n  enabled: true\n  x: 0\nb: *x\n",
+            "a: &x\n  lr: 1\nbf16:\n  enabled: true\nfp16:\n  enabled: false\n  x: 0\nb: *x\n",
+        ),
         ("a.JSON", '{"a":"\\/\\ud83d\\ude00 \\\\/",\r\n\t"dtype":"fp16"}', '{"a":"\\/\\ud83d\\ude00 \\\\/",\r\n\t"dtype":"bf16"}'),
     ],
-)
+)  # fmt: skip
 def test_every_other_byte_stays(file: str, text: str, expected: str, tmp_path: Path) -> None:
     """Line ends, anchors, tags, marks, escapes, entries of a list."""
     path = tmp_path / file
@@ -138,6 +142,9 @@ def test_every_other_byte_stays(file: str, text: str, expected: str, tmp_path: P
     ("file", "text", "why"),
     [
         ("a.yaml", "a: &p fp16\nmixed_precision: *p\n", "mixed_precision is an alias of what stands in line 1"),
+        ("a.yaml", "a: &x {fp16: true}\nc: {<<: *x, bf16: false}\n", "line 1 is used again in line 2, by an alias or a merge"),
+        ("a.yaml", "a: &x\n  y: {dtype: half}\nc:\n  <<: [*x]\nd: *x\n", "line 2 is used again in line 4, 5, by an alias or a merge"),
+        ("a.yaml", "dtype: &p half\nname: *p\n", "line 1 is used again in line 2"),
         ("a.yaml", "dtype: fp16\nx: 1\ndtype: fp16\n", "dtype is set 2 times, in lines 1, 3"),
         ("a.json", '{"fp16": true,\n "fp16": false}', "fp16 is set 2 times, in lines 1, 2"),
         ("a.yaml", "a:\n  " + "[" * 100_000, ":2: it nests more than 100 levels deep"),
@@ -162,5 +169,5 @@ def test_aliases_of_aliases_cost_nothing(tmp_path: Path) -> None:
     """Written out, this file would have 9 ** 30 entries."""
     path = tmp_path / "a.yaml"
     more = "".join(f"a{one}: &a{one}\n  <<: [{','.join([f'*a{one - 1}'] * 9)}]\n" for one in range(1, 31))
-    path.write_text("a0: &a0 {dtype: fp16}\n" + more)
-    assert plans_for_config(str(path), [BF16])[0][0].files[str(path)].decode() == "a0: &a0 {dtype: bf16}\n" + more
+    path.write_text("dtype: fp16\na0: &a0 {x: 1}\n" + more)
+    assert plans_for_config(str(path), [BF16])[0][0].files[str(path)].decode() == "dtype: bf16\na0: &a0 {x: 1}\n" + more

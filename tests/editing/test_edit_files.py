@@ -50,6 +50,30 @@ def test_a_file_that_changed_meanwhile_is_not_written(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("*.orig"))
 
 
+def test_an_editor_that_saves_by_renaming_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its file comes after the last comparison of the contents, and stays; nothing is left beside it."""
+    path, saved = tmp_path / "run.py", tmp_path / "saved"
+    path.write_bytes(b"one")
+    read = Path.read_bytes
+    times = []
+
+    def reading(self: Path) -> bytes:
+        found = read(self)
+        times.append(self)
+        if len(times) == 3:
+            saved.write_bytes(b"two")
+            saved.replace(path)
+        return found
+
+    monkeypatch.setattr(Path, "read_bytes", reading)
+    with pytest.raises(InputError, match="has changed since"):
+        apply_files({str(path): (b"one", b"edited")})
+    monkeypatch.undo()
+    assert len(times) == 3
+    assert path.read_bytes() == b"two"
+    assert [one.name for one in tmp_path.iterdir()] == ["run.py"]
+
+
 def test_what_is_never_edited() -> None:
     """Installed packages, the standard library, remote code of models; a user's file is none of them."""
     import yaml

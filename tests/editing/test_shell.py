@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from test_edit_configs import BF16, FP32
 
+from troubleshoot.lab.editing import flags
 from troubleshoot.lab.editing.flags import plans_for_shell
 from troubleshoot.lab.editing.plans import RefusedError
 from troubleshoot.lab.editing.shell import commands
@@ -108,6 +109,72 @@ def test_what_is_no_script(text: str, why: str) -> None:
         commands(text)
 
 
+#: No line changes but those that end in EDIT.
+OTHERS = """while [ $# -gt 0 ]; do
+  case "$1" in
+    --fp16) FLAGS="$FLAGS --fp16" ;;
+    python|--half) LR=$2; shift ;;
+  esac
+  shift
+done
+case python in --fp16) true;; esac
+if [ "$MODE" = --fp16 ] || [[ -n $x && python == --fp16 ]]; then echo half; fi
+test python = --fp16 && true
+for python in --fp16 --half; do run "$python" --fp16; done
+unused=(--fp16 --lr 1)
+grep -- --fp16 log.txt
+rm -rf out --fp16; sudo rm python --fp16; sudo -u me rm -r --fp16
+f() { grep --dtype half "$@"; }; f --fp16
+EXTRA=(
+  --fp16 EDIT
+)
+ARGS=(--lr 1 "${EXTRA[@]}" --dtype half EDIT)
+"$HOME/bin/python3" t.py "${ARGS[@]}"
+ALONE=(torchrun t.py --fp16 EDIT)
+LAUNCH="accelerate launch"
+$LAUNCH t.py --fp16 EDIT
+${RUN} t.py --fp16 EDIT
+srun -n 4 --gres=gpu:1 python t.py --fp16 EDIT
+docker run --gpus all image python t.py --fp16 EDIT
+timeout 3h uv run t.py --fp16 EDIT
+[ -d x ] && nohup ./webui.sh --precision half EDIT & vllm serve m --dtype half EDIT
+"""
+
+
+@pytest.mark.parametrize("fix", [BF16, FP32])
+def test_only_what_is_launched_changes(fix: object, tmp_path: Path) -> None:
+    """A flag in a pattern, a list, a test, or of another program is none of Python's."""
+    made = after(tmp_path / "run.sh", OTHERS, fix)
+    if fix is BF16:
+        for old, new in zip(OTHERS.split("\n"), made.split("\n"), strict=True):
+            assert (old != new) is ("EDIT" in old), (old, new)
+    for line in OTHERS.split("\n"):
+        assert "EDIT" in line or line in made.split("\n")
+    if shutil.which("bash"):
+        subprocess.run(["bash", "-n"], input=made.encode(), check=True, timeout=60)
+
+
+def test_a_parser_of_arguments_is_left_alone(tmp_path: Path) -> None:
+    """The reason names the line; the pattern was once taken for a command, and its arm lost it."""
+    path = tmp_path / "run.sh"
+    path.write_text(OTHERS[: OTHERS.index("EXTRA")] + "python t.py $FLAGS\n")
+    plans, refused = plans_for_shell(str(path), [BF16, FP32])
+    assert not plans
+    assert [one.why for one in refused if "line 3 has one" in one.why and "launches Python" in one.why] == [one.why for one in refused]
+
+
+def test_a_script_that_would_change_its_structure_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is made is read again, by bash too where there is one."""
+    path = tmp_path / "run.sh"
+    path.write_text("python t.py --fp16\n")
+    monkeypatch.setattr(flags, "_spelled", lambda word, to: "--a b")
+    assert "its commands would no longer be the same" in plans_for_shell(str(path), [BF16])[1][0].why
+    monkeypatch.setattr(flags, "_spelled", lambda word, to: "'")
+    assert "a quote is not closed" in plans_for_shell(str(path), [BF16])[1][0].why
+    if shutil.which("bash"):
+        assert "syntax error" in flags._said_by_bash("if true; then\n")
+
+
 @pytest.mark.parametrize("text", ['ARGS="--fp16 --lr 1"\npython t.py $ARGS\n', "cat <<E\n--fp16\nE\n", 'bash -c "python t.py --fp16"\n'])
 def test_a_flag_in_a_text_is_told(text: str, tmp_path: Path) -> None:
     """It is left alone, and the refusal names its line."""
@@ -115,7 +182,7 @@ def test_a_flag_in_a_text_is_told(text: str, tmp_path: Path) -> None:
     path.write_text(text)
     plans, refused = plans_for_shell(str(path), [BF16])
     assert not plans
-    assert "has one in a text, which is left alone" in refused[0].why
+    assert "has one in a text, a pattern, a list or another command, which is left alone" in refused[0].why
 
 
 def test_a_large_script_takes_no_long_time(tmp_path: Path) -> None:

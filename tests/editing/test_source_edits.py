@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from textwrap import dedent
 
@@ -9,6 +10,7 @@ import pytest
 
 pytest.importorskip("libcst")
 
+from troubleshoot.commands.fix import run as run_fix
 from troubleshoot.engine.diagnosis import diagnose
 from troubleshoot.knowledge import load_kb
 from troubleshoot.lab.editing.entries import fixes_of_issue
@@ -139,6 +141,54 @@ def test_the_second_unscale_of_a_step_goes(tmp_path: Path) -> None:
     path.write_text(LOOP.replace("    scaler.unscale_(optimizer)\n", "", 1))
     failure = failure_of(diagnose(report(tmp_path, 3), environment="report"))
     assert "accumulated" in plans_for(str(path), [one for one in failure.fixes if one.id == "once"], failure)[1][0].why
+
+
+HELPER = """\
+from torch import nn
+
+emb = nn.Embedding(10, 4)
+head = nn.Linear(4, 2)
+
+
+def step(ids):
+    return emb(ids)
+
+
+def other(a):
+    return head(a)
+"""
+
+
+@pytest.mark.parametrize("case", ["quoted", "moved", "no text", "no text below", "other file", "named", "a file not here"])
+def test_a_saved_report_is_no_certain_place(case: str, tmp_path: Path) -> None:
+    """A line counts by its text, and a file because the user named it: a report may name any."""
+    train, helper = tmp_path / "train.py", tmp_path / "sub" / "helper.py"
+    helper.parent.mkdir()
+    train.write_text(HELPER)
+    helper.write_text(HELPER)
+    file = {"other file": helper, "named": helper, "a file not here": "/elsewhere/helper.py"}.get(case, "/elsewhere/train.py")
+    first = '  File "/elsewhere/train.py", line 8, in step\n    return emb(ids)\n' if case not in ("no text", "named") else ""
+    line, code = 12 if "text" in case or case == "moved" else 8, "" if "text" in case else "    return emb(ids)\n"
+    (tmp_path / "error.txt").write_text(
+        f'Traceback (most recent call last):\n{first}  File "{file}", line {line}, in other\n{code}'
+        '  File "/x/lib/python3.11/site-packages/torch/nn/functional.py", line 2551, in embedding\n'
+        "RuntimeError: Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; "
+        "but got torch.FloatTensor instead (while checking arguments for embedding)\n"
+    )
+    script = helper if case == "named" else train
+    status = run_fix(
+        str(script), (), issue=None, fix=None, report=str(tmp_path / "error.txt"), apply=True, proving=False, timeout=None, format="json",
+        kb=(), output=str(tmp_path / "told.json"),
+    )  # fmt: skip
+    told = json.loads((tmp_path / "told.json").read_text())
+    edited = HELPER.replace("emb(ids)", "emb(ids.long())")
+    right = case in ("quoted", "moved", "named")
+    assert status == (0 if right else 1)
+    assert script.read_text() == (edited if right else HELPER)
+    assert (train if case == "named" else helper).read_text() == HELPER
+    if not right:
+        whys = " ".join(one["why"] for one in told["refused"])
+        assert ("without its text" if "text" in case else "Name helper.py instead of train.py") in whys
 
 
 def test_settings_are_read_from_the_line_of_a_fix() -> None:

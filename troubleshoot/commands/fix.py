@@ -169,7 +169,7 @@ def _reported(report: str, base: KnowledgeBase) -> Failure:
     from troubleshoot.commands.diagnose import read_source
     from troubleshoot.engine.diagnosis import diagnose
 
-    return failure_of(diagnose(read_source(report), kb=base))
+    return replace(failure_of(diagnose(read_source(report), kb=base)), saved=True)
 
 
 def _failed(program: Program, base: KnowledgeBase, folder: Path, stop: Stop, timeout: float) -> tuple[Failure | None, str | None]:

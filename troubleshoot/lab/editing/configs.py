@@ -127,6 +127,40 @@ def _composed(text: str, name: str) -> Any:
         raise RefusedError(f"{name} cannot be read: {' '.join(str(error).split())}") from error
 
 
+def _shared(text: str) -> Iterator[tuple[int, int, int]]:
+    """Yield where the value of an anchor begins and ends, and the place of an alias of it (a merge names one too)."""
+    anchors: dict[str | None, tuple[int, int]] = {}
+    opened: list[tuple[str | None, int]] = []
+    events: Iterator[Any] = yaml.parse(text, Loader=_LOADER)
+    for event in events:
+        start, end = event.start_mark.index, event.end_mark.index
+        if isinstance(event, yaml.CollectionStartEvent):
+            opened.append((event.anchor, start))
+        elif isinstance(event, yaml.CollectionEndEvent):
+            name, start = opened.pop()
+            anchors[name] = (start, end)
+        elif isinstance(event, yaml.ScalarEvent):
+            anchors[event.anchor] = (start, end)
+        elif isinstance(event, yaml.AliasEvent) and event.anchor in anchors:
+            yield (*anchors[event.anchor], start)
+
+
+def _refuse_shared(edits: Iterable[tuple[int, int]], changed: Counter[tuple[int, int]], text: str) -> None:
+    """Raise RefusedError where an edit would change another place too, which has the value from an alias or a merge.
+
+    ``changed`` counts the aliases that are settings of their own and are to have the new value.
+    """
+    shared = list(_shared(text))
+    for span in edits:
+        uses = [at for start, end, at in shared if start <= span[0] < end]
+        if len(uses) > changed[span]:
+            lines = ", ".join(dict.fromkeys(str(line_number(text, at)) for at in uses))
+            raise RefusedError(
+                f"what stands in line {line_number(text, span[0])} is used again in line {lines}, by an alias or a merge (<<), "
+                "which the edit would change too: write the setting there, or change the anchor yourself"
+            )
+
+
 def _values(text: str, path: str) -> Iterator[_Value]:
     readable = text
     if _is_json(path):
@@ -192,6 +226,8 @@ def _changes(found: list[_Value], wanted: str, path: str, text: str) -> tuple[li
             )
     if not edits:
         raise RefusedError(f"{Path(path).name} has no setting that asks for another dtype than {wanted}")
+    if not _is_json(path):
+        _refuse_shared(edits, Counter(one.span for one in aliases), text)
     return [(*span, to) for span, to in edits.items()], steps
 
 

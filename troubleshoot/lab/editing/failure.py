@@ -29,7 +29,8 @@ class Failure:
 
     ``frames`` run from the outermost to the innermost. ``culprit`` and what follows it are known only from a live exception: ``change`` is
     the (kind, line of code) that takes the cause away, ``root`` how the code calls the outermost module, ``odd`` the modules that hold
-    parameters unlike most of the model, ``values`` the names of dtypes and devices in the program's frames.
+    parameters unlike most of the model, ``values`` the names of dtypes and devices in the program's frames. ``saved`` tells that it was
+    read from a saved report: its line numbers may be those of another version, and its paths whatever the report's writer put there.
     """
 
     error: str
@@ -48,6 +49,7 @@ class Failure:
     main_dtype: str | None = None
     main_device: str | None = None
     values: tuple[KnownValue, ...] = ()
+    saved: bool = False
 
     @property
     def known(self) -> bool:

@@ -116,6 +116,7 @@ class _Replacement:
         with _told_of(self.path):
             found = os.stat(self._real)  # noqa: PTH116
             _refuse_special(self.path, self._real, found)
+            self._identity = _identity(found)
             self.check()
             handle, self._new = tempfile.mkstemp(dir=os.path.dirname(self._real), prefix=".troubleshoot-", suffix=".part")  # noqa: PTH120
             with os.fdopen(handle, "wb") as file:
@@ -157,7 +158,9 @@ class _Replacement:
     def check(self) -> None:
         """Raise InputError where the file, or what stood in its place until it was replaced, is not what was read."""
         with _told_of(self.path):
-            if Path(self.backup if self._done else self._real).read_bytes() != self._before:
+            same = Path(self.backup if self._done else self._real).read_bytes() == self._before
+            # Many editors save by renaming: then another file stands there. Asked last, for reading takes a while.
+            if not same or (not self._done and _identity(os.stat(self._real)) != self._identity):  # noqa: PTH116
                 raise InputError(
                     f"{self.path} has changed since it was read: nothing was written. "
                     "The diff is printed: merge it with patch or git apply, or run the command again"
@@ -183,6 +186,11 @@ class _Replacement:
             if name:
                 with suppress(OSError):
                     os.unlink(name)  # noqa: PTH108
+
+
+def _identity(found: os.stat_result) -> tuple[int, ...]:
+    """Return what tells a file and its state from any other that may stand under its name."""
+    return found.st_dev, found.st_ino, found.st_mtime_ns, found.st_size
 
 
 def _refuse_special(path: str, real: str, found: os.stat_result) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
+import subprocess
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -19,6 +22,22 @@ _SWITCHES = {"--fp16": "float16", "--bf16": "bfloat16", "--half": "float16"}
 _MOST_BYTES = 1_000_000
 _TRUE = ("True", "true", "1", "yes")
 _ASSIGNED = re.compile(r"\w+\+?=")
+#: Commands that run Python, or a program in Python that takes such flags.
+_LAUNCHERS = re.compile(
+    r"(?:i?python|pypy)[\d.]*w?(?:\.exe)?|torchrun|accelerate|deepspeed|horovodrun|vllm|sglang|lightning|llamafactory-cli|axolotl|trl|tune|"
+    r"lm_eval|lm-eval|optimum-cli|fairseq-\w+|webui(?:-user|-macos-env)?\.sh|[\w.-]+\.py"
+)
+#: Commands that run the command among their words.
+_BEFORE = frozenset((
+    "srun", "mpirun", "mpiexec", "orterun", "env", "exec", "eval", "command", "nohup", "time", "timeout", "nice", "ionice", "sudo",
+    "stdbuf", "setsid", "numactl", "taskset", "xvfb-run", "nsys", "ncu", "uv", "poetry", "pipenv", "pdm", "conda", "mamba", "micromamba",
+    "docker", "podman", "singularity", "apptainer", "bash", "sh", "xargs", "source", ".",
+))  # fmt: skip
+#: And what may follow those: a word of their own, before the command.
+_OWN = ("run", "exec", "profile")
+_VARIABLE = re.compile(r"\$\{?(\w+)")
+#: Seconds for bash to read a script.
+_READING = 20
 
 
 def is_shell(path: str) -> bool:
@@ -105,27 +124,114 @@ def _changes(words: list[str], wanted: str) -> dict[int, str | None]:
 
 def _edited(text: str, read: Sequence[Command], wanted: str, path: str) -> tuple[str, list[Step]]:
     changed: list[tuple[Word, str | None]] = []
-    for words in read:
-        if not _prints(words):
-            # A flag in quotes may be anything; the value behind a flag is one with quotes too.
-            values = ["" if word.value is None or (word.value.startswith("-") and word.text[0] != "-") else word.value for word in words]
-            changed += [(words[index], to) for index, to in _changes(values, wanted).items()]
+    for words in _launching(read):
+        # A flag in quotes may be anything; the value behind a flag is one with quotes too.
+        values = ["" if word.value is None or (word.value.startswith("-") and word.text[0] != "-") else word.value for word in words]
+        changed += [(words[index], to) for index, to in _changes(values, wanted).items()]
     if not changed:
-        why = f"no command in {Path(path).name} has a flag that asks for another dtype than {wanted}"
+        why = f"no command in {Path(path).name} that launches Python has a flag that asks for another dtype than {wanted}"
         raise RefusedError(why + _elsewhere(text, wanted))
     changed.sort(key=lambda one: one[0].start)
     steps = [Step("change-flag", path, line_number(text, word.start), _told(word.value or "", to)) for word, to in changed]
+    after = text
     for word, to in reversed(changed):
-        text = text[: word.start] + _spelled(word, to) + text[word.end :] if to is not None else _without(text, word.start, word.end)
-    return text, steps
+        after = after[: word.start] + _spelled(word, to) + after[word.end :] if to is not None else _without(after, word.start, word.end)
+    _check_structure(text, read, changed, after)
+    return after, steps
 
 
-def _prints(words: Command) -> bool:
-    """Tell whether a command only prints its words."""
-    for word in words:
-        if word.text not in RESERVED and not _ASSIGNED.match(word.text):
-            return word.text in ("echo", "printf", ":")
-    return False
+def _launching(read: Sequence[Command]) -> list[list[Word]]:
+    """Return the words behind each launcher, and those of the arrays that such commands expand.
+
+    All other words may mean anything: patterns of case, the words of a for loop, of a test, or of another program.
+    """
+    assigned = {}
+    for command in read:
+        for word in command:
+            name, equals, value = word.text.partition("=")
+            if equals and name.isidentifier():
+                assigned[name] = value.strip("\"'").partition(" ")[0]
+    launching = [command[start:] for command in read if (start := _program(command, assigned)) is not None]
+    arrays = [command for command in read if command.array and not any(command[-1:] == one[-1:] for one in launching)]
+    for words in launching:
+        # The list grows: an array may expand another.
+        expanded = {name for word in words for name in _VARIABLE.findall(word.text) if word.text[0] != "'"}
+        launching += [command for command in arrays if command.array in expanded]
+        arrays = [command for command in arrays if command.array not in expanded]
+    return launching
+
+
+def _program(command: Command, assigned: dict[str, str]) -> int | None:
+    """Return the place behind the word that launches Python, None where none does."""
+    words = [word.text.strip("\"'") for word in command]
+    if "]]" in words:
+        return None
+    at = 0
+    while at < len(words) and (words[at] in RESERVED - {"for", "time"} or _ASSIGNED.match(words[at])):
+        at += 1
+    behind = False
+    while at < len(words):
+        word = words[at]
+        variable = _VARIABLE.match(word)
+        if variable is not None and word.rstrip("}") == variable[0]:
+            word = assigned.get(variable[1], "")
+            if not word and not behind and any(one.endswith(".py") for one in words[at + 1 :]):
+                return at + 1
+        name = word.rpartition("/")[2]
+        if not word.startswith("-") and not _ASSIGNED.match(word) and _LAUNCHERS.fullmatch(name):
+            return at + 1
+        if not behind and name not in _BEFORE:
+            return None
+        if name in _BEFORE and at + 1 < len(words):
+            # Behind it: its options and their values, variables, or the command. `sudo rm` runs rm, whatever follows.
+            following = words[at + 1]
+            plain = re.fullmatch(r"[A-Za-z./][\w./-]*", following) is not None and following not in _OWN
+            if plain and following not in _BEFORE and not _LAUNCHERS.fullmatch(following.rpartition("/")[2]):
+                return None
+        behind = True
+        at += 1
+    return None
+
+
+def _check_structure(text: str, read: Sequence[Command], changed: Sequence[tuple[Word, str | None]], after: str) -> None:
+    """Raise RefusedError where a script has other commands than before, or other words but for those that were changed."""
+    made = {word: to if to is None else _spelled(word, to) for word, to in changed}
+    expected: list[list[str | None]] = []
+    for command in read:
+        # What holds a changed word (an array, a substitution) differs with it.
+        expected.append([
+            made[word] if word in made else None if any(word.start <= one.start and one.end <= word.end for one in made) else word.text
+            for word in command
+            if word not in made or made[word] is not None
+        ])  # fmt: skip
+    try:
+        found = [[word.text for word in command] for command in commands(after)]
+    except RefusedError as error:
+        raise RefusedError(f"the edit would break the script: {error}") from error
+    wanted = [one for one in expected if one]
+    same = len(wanted) == len(found) and all(
+        len(one) == len(other) and all(word is None or word == there for word, there in zip(one, other, strict=True))
+        for one, other in zip(wanted, found, strict=True)
+    )
+    if not same:
+        raise RefusedError("the edit would break the script: its commands would no longer be the same")
+    wrong = _said_by_bash(after)
+    if wrong and not _said_by_bash(text):
+        raise RefusedError(f"the edit would break the script: {wrong}")
+
+
+def _said_by_bash(text: str) -> str:
+    """Return what bash says against a script, which it only reads; nothing where there is no bash."""
+    bash = shutil.which("bash")
+    if bash is None:
+        return ""
+    # A start-up file would be run.
+    environment = {name: value for name, value in os.environ.items() if name not in ("BASH_ENV", "ENV")}
+    try:
+        done = subprocess.run([bash, "-n"], input=text.encode("utf-8"), capture_output=True, env=environment, timeout=_READING, check=False)
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return (done.stderr.decode("utf-8", "replace").strip() or "bash cannot read it") if done.returncode else ""
 
 
 def _spelled(word: Word, to: str) -> str:
@@ -137,12 +243,12 @@ def _spelled(word: Word, to: str) -> str:
 
 
 def _elsewhere(text: str, wanted: str) -> str:
-    """Say where such a flag stands outside of the commands' words: in quotes, comments and here-documents nothing is changed."""
+    """Say where such a flag stands outside of the words of such commands, where nothing is changed."""
     for number, line in enumerate(split_lines(text), 1):
         words = re.findall(r"[^\s'\"\\;|&()<>]+", line.partition("#")[0])
         try:
             if _changes(words, wanted):
-                return f" (line {number} has one in a text, which is left alone)"
+                return f" (line {number} has one in a text, a pattern, a list or another command, which is left alone)"
         except RefusedError:
             continue
     return ""

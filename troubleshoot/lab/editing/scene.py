@@ -15,6 +15,7 @@ from troubleshoot.lab.editing.files import protected
 from troubleshoot.lab.editing.plans import RefusedError, Step
 from troubleshoot.lab.editing.source import Changes, Source
 from troubleshoot.reading.places import locate
+from troubleshoot.reading.report import Frame
 
 
 class Scene:
@@ -42,10 +43,14 @@ class Scene:
 
     def _find_spots(self, failure: Failure) -> None:
         for frame in failure.frames:
-            if frame.number is None:
-                continue
             path = self._path(frame.path)
-            if path is None:
+            unsure = self._unsure(frame, path) if failure.saved else None
+            if unsure is not None:
+                # What is below is not known: no frame above it is the failing one, nor the caller of what comes next.
+                self.spots.clear()
+                self.barred.append(unsure)
+                continue
+            if path is None or frame.number is None:
                 continue
             why = protected(path)
             if why is not None:
@@ -55,6 +60,23 @@ class Scene:
                 continue
             source = self.source(path)
             self.spots.append(Spot(source, frame.function, source.statement_at(frame.number, frame.code)))
+
+    def _unsure(self, frame: Frame, path: str | None) -> str | None:
+        """Return why a frame of a saved report is no place to edit, None where it is one, or is none of the user's."""
+        if locate(frame.path)[0] != "user" or (path is not None and protected(path) is not None):
+            return None
+        name = Path(frame.path).name
+        if path != self.script:
+            return (
+                f"the report leads to {frame.path}: from a saved report only the script that you name is edited. "
+                f"Name {name} instead of {Path(self.script).name}, or run the script here (leave out --report)"
+            )
+        if frame.number is None or not (frame.code or "").strip():
+            return (
+                f"the report names line {frame.number or '?'} of {name} without its text, so that nothing shows that it is the same "
+                "line here: give a traceback with source lines, or run the script here (leave out --report)"
+            )
+        return None
 
     def _path(self, path: str) -> str | None:
         """Return the file of a frame: the script, or one that lies beside or below it; None for all others."""

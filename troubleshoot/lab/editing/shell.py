@@ -41,7 +41,12 @@ class Word:
         return self.text if _PLAIN.fullmatch(self.text) else None
 
 
-Command = list[Word]
+class Command(list[Word]):
+    """The words of a command, or of an array: then ``array`` is its name."""
+
+    def __init__(self, array: str = "") -> None:
+        super().__init__()
+        self.array = array
 
 
 def commands(text: str) -> list[Command]:
@@ -64,13 +69,13 @@ class _Reader:
         #: Here-documents whose text begins on the next line: the delimiter, and whether tabs before it count.
         self._waiting: list[tuple[str, bool]] = []
 
-    def read(self, at: int, until: str, level: int) -> int:
-        """Read commands up to a closing bracket (or the end) and return the place behind it."""
+    def read(self, at: int, until: str, level: int, array: str = "") -> int:
+        """Read commands (the words of an array, where that has a name) up to a closing bracket or the end; return the place behind it."""
         text = self._text
         opened = at
         if level > _MOST_LEVELS:
             raise self._refused(at, f"its substitutions are more than {_MOST_LEVELS} levels deep")
-        words = self._new()
+        words = self._new(array)
         target = False
         while at < len(text):
             blank = _BLANK.match(text, at)
@@ -86,7 +91,8 @@ class _Reader:
             elif one == until:
                 return at + 1
             elif one == "\n":
-                at, words = self._documents(at + 1), self._new()
+                # An array goes on in the next line.
+                at, words = self._documents(at + 1), words if array else self._new()
             elif here is not None:
                 self._waiting.append((re.sub(r"\\(.)|['\"]", r"\1", here[2]), here[1] == "-"))
                 at = here.end()
@@ -109,8 +115,8 @@ class _Reader:
             raise self._refused(opened, f"a bracket is never closed by {until}")
         return at
 
-    def _new(self) -> Command:
-        self._found.append([])
+    def _new(self, array: str = "") -> Command:
+        self._found.append(Command(array))
         return self._found[-1]
 
     def _refused(self, at: int, why: str) -> RefusedError:
@@ -148,7 +154,7 @@ class _Reader:
             elif text.startswith(("<(", ">("), at):
                 at = self.read(at + 2, ")", level + 1)
             elif one == "(" and at > start and _ASSIGNMENT.fullmatch(text, start, at):
-                return self.read(at + 1, ")", level + 1)
+                return self.read(at + 1, ")", level + 1, re.split(r"[\[+=]", text[start:at])[0])
             elif one == "(" and at > start and text[at - 1] in "?*+@!":
                 at = self._arithmetic(at, 1)
             else:
