@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from troubleshoot.basics.errors import InputError
+from troubleshoot.basics.json_text import json_text
 from troubleshoot.commands import process
 from troubleshoot.commands.diagnose import load
 
@@ -132,7 +132,7 @@ def run_score(folder: str, *, format: str, kb: Sequence[str], output: str | None
 
     result = score(_folder(folder), kb=load(kb) if kb else None)
     if format == "json":
-        process.write(json.dumps(result, ensure_ascii=False, indent=2) + "\n", output)
+        process.write(json_text(result, indent=2) + "\n", output)
         return 0
     lines = []
     for name, value in result.items():
@@ -146,7 +146,7 @@ def run_score(folder: str, *, format: str, kb: Sequence[str], output: str | None
 
 def run_schema(*, output: str | None) -> int:
     """Print the JSON Schema of an entry, and of a file that extends one."""
-    process.write(json.dumps(json_schema(), ensure_ascii=False, indent=2) + "\n", output)
+    process.write(json_text(json_schema(), indent=2) + "\n", output)
     return 0
 
 
