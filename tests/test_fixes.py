@@ -9,6 +9,7 @@ import pytest
 from troubleshoot import diagnose
 from troubleshoot.engine.fixes.actions import code, command, problems
 from troubleshoot.engine.fixes.price import parameter_count
+from troubleshoot.reading.environment.machine import Environment, Package
 
 MISMATCH = "RuntimeError: mat1 and mat2 must have the same dtype, but got Float and Half\n"
 TORCH = '  File "/x/site-packages/torch/nn/modules/linear.py", line 125, in forward\n    return F.linear(input, self.weight, self.bias)\n'
@@ -26,6 +27,18 @@ def test_the_library_in_whose_code_it_fails_is_named() -> None:
     """The deepest frame above torch is the library's."""
     library = '  File "/x/site-packages/timm/models/some_model.py", line 7, in forward\n    x = self.proj(x)\n'
     assert upgrades(library) == ["pip install --upgrade timm"]
+
+
+def test_a_stranger_s_package_is_in_no_command() -> None:
+    """A path and a listing are free text; the advice stays without a command. What this machine has may be named."""
+    frame = '  File "/x/site-packages/evilpkg_typo/model.py", line 7, in forward\n    x = self.proj(x)\n'
+    assert upgrades(frame) == upgrades("evilpkg-typo==1.0\n" + frame) == [None]
+    text = f'Traceback (most recent call last):\n  File "run.py", line 1, in <module>\n    go()\n{frame}{TORCH}{MISMATCH}'
+    assert "evilpkg-typo" not in "".join(one for one in everything_said(text) if "pip" in one)
+    mine = Environment((Package("evilpkg-typo", "1.0", "local"),), source="local")
+    first = diagnose(text, environment=mine).first
+    assert first is not None
+    assert "pip install --upgrade evilpkg-typo" in [fix.command for fix in first.fixes]
 
 
 def test_a_command_never_holds_the_place_of_a_name() -> None:

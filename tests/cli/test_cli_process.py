@@ -299,3 +299,18 @@ def test_a_fault_of_an_overlay_cannot_steer_a_terminal(tmp_path: Path, format: s
     out = (tmp_path / "out").read_text(encoding="utf-8")
     assert "a\\u202e.yaml" in out
     assert "\x1b" not in out
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "ascii", "latin-1", "gbk"])
+def test_json_is_json_in_every_encoding(tmp_path: Path, encoding: str) -> None:
+    """What an encoding lacks, and what could steer a terminal, is escaped and keeps its value."""
+    hidden = "\u202e\u2066\u009b"
+    report = tmp_path / "r.txt"
+    report.write_text(f"RuntimeError: “é…\U0001f600中” {hidden} mat1 and mat2 must have the same dtype\n", encoding="utf-8")
+    command = [sys.executable, "-m", "troubleshoot", "diagnose", str(report), "-f", "json"]
+    done = subprocess.run(command, capture_output=True, env={**os.environ, "PYTHONIOENCODING": encoding}, check=False)
+    shown = done.stdout.decode(encoding)
+    assert not set(shown) & set(hidden)
+    assert "“é…\U0001f600中”" in repr(json.loads(shown))
+    if encoding == "utf-8":
+        assert "中" in shown

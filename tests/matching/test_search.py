@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import pytest
@@ -44,3 +45,23 @@ def test_a_long_text_is_searched_for_what_has_its_words_side_by_side(monkeypatch
         assert bool(hits) is found
         assert ("expected scalar type " in searched) is found
         assert len(candidates) > len(searched)
+
+
+def test_the_lines_of_other_processes_are_not_of_a_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Messages of many processes go on line by line in turn; each is held against general wordings once, and by itself."""
+    read: list[str] = []
+    search_of = search.Search._generally
+    monkeypatch.setattr(
+        search.Search,
+        "_generally",
+        lambda self, start, end: read.append(self.text.original[start:end]) or search_of(self, start, end),
+    )
+    names = ["".join(pair) for pair in product("abcdefg", "hijkl")]
+    rows = [f"[rank{rank}]: RuntimeError: of {name} it is" for rank, name in enumerate(names)]
+    rows += [f"[rank{at % 35}]:   x{names[at % 35]}/float, but the x/float" for at in range(1050)]
+    found = search.Search(read_report("\n".join(rows)), BASE)
+    assert len(found.report.failures) > 20
+    assert read and sum(map(len, read)) <= search._MOST_GENERAL_IN_ALL
+    for one in (one for failure in found.report.failures for one in failure.exceptions):
+        own = {found.text.parts[row] for row in found.text.own_rows(one)}
+        assert {part for part in own if part.startswith("x")} == {f"x{one.message.split()[1]}/float, but the x/float"}

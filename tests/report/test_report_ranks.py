@@ -178,3 +178,11 @@ def test_fingerprints_do_not_depend_on_where_it_ran() -> None:
     prints = [read_report(text(block)).failures[0].fingerprint for block in (one, two, other)]
     assert prints[0] == prints[1] != prints[2]
     assert len(prints[0]) == 16
+
+
+def test_one_error_many_times_on_a_line_is_read() -> None:
+    """Processes write into each other's lines: a line of a thousand errors is as good as any."""
+    lines = ["Traceback (most recent call last):"] * 2 + ['  File "a.py", line 1, in f'] * 2
+    lines += ["Exit:", "Exit:", "The above exception was the direct cause of x", "Exit: " * 1500]
+    report = read_report("\n".join(lines))
+    assert [one.root.type for one in report.failures][:1] == ["Exit"]

@@ -68,13 +68,25 @@ NAME_LIKE: tuple[tuple[str, str, int, tuple[str, ...]], ...] = (
     ("access token", WORD, 20, ("figd_", "fo1_")),
 )
 
+#: A line of a private key: base64, a header with the line below it, or what is left for the last line. A log or a comment may begin
+#: each line with something of its own.
+_BREAK = r"(?:\r?\n|\\r|\\n)"
+_LINE_ENDS = r"(?=[ \t\"',|]{0,8}(?:[\r\n\\]|\Z))"
+_KEY_LINE = (
+    r"(?:[\s>|\"',]|\\[nr]){1,12}[A-Za-z0-9+/=]{16,}"
+    rf"|{_BREAK}[^\r\n\\]{{0,120}}?(?<![A-Za-z0-9+/=])[A-Za-z0-9+/=]{{16,}}+{_LINE_ENDS}"
+    rf"|{_BREAK}[^\r\n\\]{{0,120}}?\b(?:Proc-Type|DEK-Info|Version|Comment|Hash|Charset): ?[^\r\n\\]{{0,200}}"
+    rf"(?:{_BREAK}[^\r\n\\]{{0,60}}(?=[\r\n\\]))?"
+    rf"|{_BREAK}[ \t>|#+]{{0,12}}(?=[A-Za-z]{{0,15}}[0-9+/=])[A-Za-z0-9+/]{{1,15}}={{0,2}}{_LINE_ENDS}"
+)
+
 #: (hints, pattern, replacement), in order. A pattern is tried where the lowered text holds one of its hints.
 PATTERNS: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (
         ("private key", "private-lines"),
         # With its end, or as many lines of base64 as follow where the end was cut off.
         r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
-        r"(?:(?:(?!-----)[\s\S]){0,20000}+-----END [A-Z0-9 ]{0,40}-----|(?:(?:[\s>|\"',]|\\[nr]){1,12}[A-Za-z0-9+/=]{16,}){0,600}+)",
+        rf"(?:(?:(?!-----)[\s\S]){{0,60000}}+-----END [A-Z0-9 ]{{0,40}}-----|(?:{_KEY_LINE}){{0,1200}}+)",
         "[redacted:private key]",
     ),
     (

@@ -65,9 +65,9 @@ def run(
         result = audit_checkpoint(checkpoint)
     else:
         result = _audit_model(str(target), dtype, gpu, meta)
-    import json
+    from troubleshoot.basics.json_text import json_text
 
-    text = json.dumps(result.to_dict(), ensure_ascii=False, indent=2) + "\n" if format == "json" else str(result)
+    text = json_text(result.to_dict(), indent=2) + "\n" if format == "json" else str(result)
     process.write(text, output)
     return 1 if result.worst in ("error", "warning") else 0
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from troubleshoot.basics.errors import InputError
+from troubleshoot.basics.json_text import json_text
 from troubleshoot.commands import process
 from troubleshoot.commands.diagnose import load
 
@@ -53,7 +53,7 @@ def run(
         from troubleshoot.basics.redact import redact_data
 
         data = [redact_data(one.to_dict(), personal=False) for one in results]
-        process.write(json.dumps(data[0] if len(data) == 1 else data, ensure_ascii=False, indent=2) + "\n", output)
+        process.write(json_text(data[0] if len(data) == 1 else data, indent=2) + "\n", output)
     else:
         process.write("\n\n".join(_text(one) for one in results) + "\n", output)
     return 0 if all(one.borders for one in results) else 1

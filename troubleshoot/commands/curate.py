@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from troubleshoot.basics.errors import InputError
+from troubleshoot.basics.json_text import json_text
 from troubleshoot.commands import process
 from troubleshoot.commands.diagnose import load, pairs, read_source
 
@@ -68,7 +68,7 @@ def run_stale(*, months: str, offline: bool, format: str, kb: Sequence[str], out
     if format == "json":
         found = [{"issue": one.issue, "kind": one.kind, "text": one.text} for one in result.found]
         data = {"schema": 1, "found": found, "unasked": list(result.unasked)}
-        process.write(json.dumps(data, ensure_ascii=False, indent=2) + "\n", output)
+        process.write(json_text(data, indent=2) + "\n", output)
     else:
         from troubleshoot.curation.text import stale_text
 
@@ -95,7 +95,7 @@ def run_weigh(folder: str, *, pull: str, least: str, write: bool, format: str, k
         changed = write_weights(result, root)
     if format == "json":
         data = result.to_dict() | {"written": [str(path) for path in changed]}
-        process.write(json.dumps(data, ensure_ascii=False, indent=2) + "\n", output)
+        process.write(json_text(data, indent=2) + "\n", output)
     else:
         process.write(weighing_text(result, changed), output)
     return 0
@@ -143,7 +143,7 @@ def run_stats(*, feedback: str | None, format: str, kb: Sequence[str], output: s
         data = result.to_dict()
         if said is not None:
             data["feedback"] = said
-        process.write(json.dumps(data, ensure_ascii=False, indent=2) + "\n", output)
+        process.write(json_text(data, indent=2) + "\n", output)
         return 0
     from troubleshoot.curation.text import stats_text
 

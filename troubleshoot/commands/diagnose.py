@@ -116,11 +116,13 @@ def _with_verification(text: str, diagnosis: Diagnosis, format: str, width: int)
     if format == "json":
         import json
 
+        from troubleshoot.basics.json_text import json_text
+
         data = json.loads(text)
         from troubleshoot.basics.redact import redact_data
 
         data["verification"] = redact_data(result.to_dict(), personal=False) if result is not None else None
-        return json.dumps(data, ensure_ascii=False, indent=2) + "\n"
+        return json_text(data, indent=2) + "\n"
     if result is None:
         first = diagnosis.first
         about = f"{first.issue} has no reproduction case" if first is not None else "there is no diagnosis to reproduce"

@@ -24,12 +24,11 @@ def run(
     else:
         environment = local_environment(accelerators=True)
     if format == "json":
-        import json
-
+        from troubleshoot.basics.json_text import json_text
         from troubleshoot.basics.redact import redact_data
         from troubleshoot.reading.environment import to_json
 
-        process.write(json.dumps(redact_data(to_json(environment), personal=redact), ensure_ascii=False, indent=2) + "\n", output)
+        process.write(json_text(redact_data(to_json(environment), personal=redact), indent=2) + "\n", output)
         return 0
     from troubleshoot.telling import render_documents
     from troubleshoot.telling.machine import machine_document

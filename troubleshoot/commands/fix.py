@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from troubleshoot.basics.errors import InputError
+from troubleshoot.basics.json_text import json_text
 from troubleshoot.commands import process
 from troubleshoot.commands.diagnose import load
 from troubleshoot.lab.editing.configs import is_config, plans_for_config
@@ -107,7 +107,7 @@ def run(
             unwritten = error
             outcome = replace(outcome, why=str(error))
     if format == "json":
-        process.write(json.dumps(_told(outcome, diff), ensure_ascii=False, indent=2) + "\n", output)
+        process.write(json_text(_told(outcome, diff), indent=2) + "\n", output)
     else:
         process.write_bytes(diff, output)
         process.say(_text(outcome, apply=apply))

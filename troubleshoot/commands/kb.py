@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import difflib
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from troubleshoot.basics.errors import InputError
+from troubleshoot.basics.json_text import json_text
 from troubleshoot.commands import process
 from troubleshoot.commands.diagnose import load
 
@@ -134,7 +134,7 @@ def run_experiments(cause: str | None, *, format: str, language: str | None, kb:
             "experiments": msgspec.to_builtins(told.experiments),
             "predictions": {one: msgspec.to_builtins(told.predicted(one)) for one in chosen},
         }
-        process.write(json.dumps(data, ensure_ascii=False, indent=2) + "\n", output)
+        process.write(json_text(data, indent=2) + "\n", output)
         return 0
     rows = _experiment_rows(told, chosen, spoken)
     if format == "text":
@@ -208,7 +208,7 @@ def run_score(folder: str, *, format: str, kb: Sequence[str], output: str | None
 
     result = score(_folder(folder), kb=load(kb) if kb else None)
     if format == "json":
-        process.write(json.dumps(result, ensure_ascii=False, indent=2) + "\n", output)
+        process.write(json_text(result, indent=2) + "\n", output)
         return 0
     lines = []
     for name, value in result.items():
@@ -222,7 +222,7 @@ def run_score(folder: str, *, format: str, kb: Sequence[str], output: str | None
 
 def run_schema(*, output: str | None) -> int:
     """Print the JSON Schema of an entry, and of a file that extends one."""
-    process.write(json.dumps(json_schema(), ensure_ascii=False, indent=2) + "\n", output)
+    process.write(json_text(json_schema(), indent=2) + "\n", output)
     return 0
 
 

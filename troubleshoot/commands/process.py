@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import io
-import json
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -143,7 +142,13 @@ def write(text: str, output: str | None) -> None:
         return
     encoding = (getattr(sys.stdout, "encoding", None) or "utf-8").lower().replace("-", "")
     if not encoding.startswith(("utf", "gb18030")):
-        text = text.translate(_PLAIN)
+        if text.startswith(("{", "[")):
+            # JSON: what the encoding lacks keeps its value, and no quote is put into a string.
+            from troubleshoot.basics.json_text import ascii_json
+
+            text = ascii_json(text)
+        else:
+            text = text.translate(_PLAIN)
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
@@ -160,9 +165,10 @@ def shown(text: str) -> str:
 
 
 def json_text(data: Any) -> str:
-    """Return data as JSON that reads well; where it holds characters that could steer a terminal, all but ASCII is escaped."""
-    text = json.dumps(data, ensure_ascii=False, indent=2)
-    return (text if shown(text) == text else json.dumps(data, indent=2)) + "\n"
+    """Return data as JSON that reads well, with what could steer a terminal escaped."""
+    from troubleshoot.basics import json_text
+
+    return json_text.json_text(data, 2) + "\n"
 
 
 def write_bytes(data: bytes, output: str | None) -> None:

@@ -237,9 +237,9 @@ def _follow(paths: list[str], options: Options, format: str, *, redact: bool, co
         pass
     result = result_of(followers, reader, time.monotonic() - started)
     if format == "jsonl":
-        import json
+        from troubleshoot.basics.json_text import json_text
 
-        process.write(json.dumps(result.to_dict(), ensure_ascii=False) + "\n", None)
+        process.write(json_text(result.to_dict()) + "\n", None)
     else:
         process.write("\n".join([summary_line(result), *(f"left out: {one}" for one in result.left_out)]) + "\n", None)
     return 0 if any(one.verdict != "unknown" for one in result.problems) else 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import sys
@@ -10,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from troubleshoot.basics.errors import InputError
+from troubleshoot.basics.json_text import json_text
 from troubleshoot.basics.redact import redact_text
 from troubleshoot.commands import process
 from troubleshoot.lab.trying.fresh import Program, run_as_user
@@ -52,7 +52,7 @@ def run(
                 tried = try_fixes(program, trials, failure, folder, stop, timeout=timeout, first=first, progress=_progress)
                 session = Session(program, status, failure, tried, left)
     if format == "json":
-        process.write(json.dumps(session.to_dict(), ensure_ascii=False, indent=2) + "\n", None)
+        process.write(json_text(session.to_dict(), indent=2) + "\n", None)
     elif status != 0:
         process.say(_text(session))
     return _status(session)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from troubleshoot.basics.errors import InputError
+from troubleshoot.basics.json_text import json_text
 from troubleshoot.commands import process
 from troubleshoot.commands.diagnose import load, pairs
 
@@ -115,7 +115,7 @@ def _rendered(results: Sequence[Verification], format: str, *, single: bool, wid
         from troubleshoot.basics.redact import redact_data
 
         data = [redact_data(one.to_dict(), personal=False) for one in results]
-        return json.dumps(data[0] if single else data, ensure_ascii=False, indent=2) + "\n"
+        return json_text(data[0] if single else data, indent=2) + "\n"
     if format == "html":
         from troubleshoot.lab.verify.verify_page import render_html
 

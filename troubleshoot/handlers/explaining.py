@@ -161,9 +161,9 @@ def add_note(exception: BaseException, text: str) -> None:
 
 def _append(path: str, diagnosis: Diagnosis, options: Options) -> None:
     if path.endswith(".jsonl"):
-        import json
+        from troubleshoot.basics.json_text import json_text
 
-        text = json.dumps(diagnosis.to_dict(redact=options.redact), ensure_ascii=False) + "\n"
+        text = json_text(diagnosis.to_dict(redact=options.redact)) + "\n"
     else:
         text = _text(diagnosis, options) + "\n"
     # One write to a file opened for appending: reports of several processes do not mix.

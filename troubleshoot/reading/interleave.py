@@ -14,6 +14,9 @@ _MOST = 16
 #: Lines that fit nothing (pieces of messages) after which a region is over.
 _STRAY = 6
 
+#: Pieces of several processes that share a line; what is left after them is taken as one.
+_MOST_PIECES = 16
+
 #: A line of one traceback: (index in the source, text as it would have been alone).
 Row = tuple[int, str]
 
@@ -110,9 +113,18 @@ class _Mixed:
         self.last: _Open | None = None
 
     def take(self, row: int, bare: str) -> None:
-        """Give one line to the traceback that it belongs to."""
+        """Give one line, or each piece of it, to the traceback that it belongs to."""
+        pieces = [bare]
+        splits = 0
+        while pieces:
+            first, rest = self._take(row, pieces.pop(), splits < _MOST_PIECES)
+            splits += 1
+            pieces += [one for one in (rest, first) if one]
+
+    def _take(self, row: int, bare: str, splits: bool) -> tuple[str, str]:
+        """Take a line; return the pieces of it that are still to be taken."""
         if not bare:
-            return
+            return "", ""
         chosen: _Open | None
         if grammar.HEADER in bare:
             chosen, text = self._header(), bare
@@ -125,28 +137,25 @@ class _Mixed:
         elif bare.startswith("[Previous line"):
             chosen, text = self.last, f"  {bare}"
         elif grammar.match_exception(bare, False):
-            known = next((one for one in self.errors if bare.startswith(one) and len(bare) > len(one)), None)
+            known = next((one for one in self.errors if bare.startswith(one) and len(bare) > len(one)), None) if splits else None
             if known and grammar.match_exception(bare[len(known) :].strip(), False):
-                self.take(row, known)
-                self.take(row, bare[len(known) :].strip())
-                return
+                return known, bare[len(known) :].strip()
             chosen, text = self._error(), bare
             self.errors.append(bare)
         elif self.last and self.last.finished and not any(one.waits for one in self.open):
             # The next line of a message.
             chosen, text = self.last, bare
         else:
-            first, rest = self._split_code(bare)
+            first, rest = self._split_code(bare) if splits else (bare, "")
             chosen, text = self._code(first), f"    {first}"
             if chosen:
                 chosen.rows.append((row, text))
-                if rest:
-                    self.take(row, rest)
-                return
+                return "", rest
         chosen = chosen or self.last
         if chosen:
             chosen.rows.append((row, text))
             self.last = chosen
+        return "", ""
 
     def _split_code(self, bare: str) -> tuple[str, str]:
         """Part two source lines that share a line, where one of them is known from another rank."""

@@ -61,9 +61,9 @@ def render_documents(pages: tuple[Document, ...], format: str, *, color: bool = 
 
 
 def _json(diagnosis: Diagnosis, top: int | None, redact: bool) -> str:
-    import json
+    from troubleshoot.basics.json_text import json_text
 
     data = diagnosis.to_dict(redact=redact)
     if top is not None:
         data["diagnoses"] = data["diagnoses"][:top]
-    return json.dumps(data, ensure_ascii=False, indent=2) + "\n"
+    return json_text(data, indent=2) + "\n"

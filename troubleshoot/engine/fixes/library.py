@@ -4,9 +4,14 @@ Where no library is to blame, a fix whose title needs the name is left out; one 
 
 The library is the distribution, or the plug-in of ComfyUI or a web UI, that holds the deepest frame above torch. Where the user's own code
 called torch, a newer release of a library changes nothing.
+
+A path is free text, and so is a listing that was pasted: whoever wrote them could bring a stranger's package into a command. So a command
+names a distribution only where it is well known, or where this machine has it; the advice stays, with LIBRARY in words.
 """
 
 from __future__ import annotations
+
+from functools import lru_cache
 
 import msgspec
 
@@ -14,6 +19,8 @@ from troubleshoot.engine.evidence import FailureFacts
 from troubleshoot.engine.fixes.actions import PLACEHOLDER
 from troubleshoot.engine.matching.conditions import Context
 from troubleshoot.knowledge.schema import Fix
+from troubleshoot.reading.environment.package_names import distribution_of
+from troubleshoot.reading.places import KNOWN_PACKAGES
 
 #: Distributions whose import name is not their name on the package index.
 _DISTRIBUTIONS = {"open_clip": "open_clip_torch"}
@@ -21,6 +28,27 @@ _DISTRIBUTIONS = {"open_clip": "open_clip_torch"}
 
 #: Names in reports are free text: this many fixes with a name in them are kept.
 _MOST_NAMED = 500
+
+
+#: Distributions of the package index that commands name besides the packages that frames are told apart by.
+_WELL_KNOWN = frozenset({
+    "autoawq", "captum", "cellpose", "dgl", "fastai", "flash-attn", "gguf", "lycoris-lora", "model2vec", "numpy", "openai-whisper",
+    "pytorch-forecasting", "pytorch-lightning", "rwkv", "sageattention", "scikit-learn", "segmentation-models-pytorch", "tabpfn",
+    "torchdiffeq", "transformer-engine", "vector-quantize-pytorch",
+})  # fmt: skip
+
+
+@lru_cache(maxsize=1)
+def _known() -> frozenset[str]:
+    return _WELL_KNOWN.union(map(distribution_of, KNOWN_PACKAGES))
+
+
+def _is_known(name: str, context: Context) -> bool:
+    """Tell whether a command may name a distribution: it is well known, or this machine or the user's own file of facts has it."""
+    if name in _known():
+        return True
+    package = context.facts.package(name)
+    return package is not None and not package.absent and package.source in ("local", "file")
 
 
 def without_name(text: str, language: str = "en") -> str:
@@ -50,6 +78,8 @@ def name_library(fix: Fix, context: Context) -> Fix | None:
     owner = (failure.called_by or failure.plugin) if failure is not None else None
     if owner is None and titled:
         return None
+    if failure is not None and failure.called_by is not None and not _is_known(distribution_of(failure.called_by), context):
+        return nameless(fix)
     # A server sees many reports about few libraries.
     named: dict[tuple[int, str | None], tuple[Fix, Fix]] = context.programs.named
     known = named.get((id(fix), owner))

@@ -7,7 +7,7 @@ white space collapsed; where no template fits, a second runs over the text witho
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable
 from itertools import islice, pairwise
 
@@ -24,7 +24,7 @@ from troubleshoot.knowledge.phrases import Speech, parse_phrase
 from troubleshoot.knowledge.schema import Entry
 from troubleshoot.knowledge.sentences import WORD_PART, Sentence, neighbours, sentences, tokens
 from troubleshoot.knowledge.templates import Captured, Template, compile_template
-from troubleshoot.reading.report import Report
+from troubleshoot.reading.report import RaisedException, Report
 
 #: Texts longer than this are searched around the index words alone.
 _WINDOWED = 20_000
@@ -44,6 +44,10 @@ _MOST_UNFOLDED = 64
 #: Messages that are looked for in the whole text, and failures whose messages are held against general wordings: the first ones count.
 _MOST_LOOKED_FOR = 64
 _MOST_MESSAGES = 64
+#: Characters of one message, and of all of them, that are held against general wordings. A message is cut at half of the first.
+_MOST_GENERAL, _MOST_GENERAL_IN_ALL = 8_192, 120_000
+#: Lines that a message may have beside those that were read as its own: blank ones, the sides of a box, where a terminal broke it.
+_BESIDE = 16
 #: Lines that are announced.
 _MOST_ANNOUNCED = 64
 _MOST_WINDOWS = 60
@@ -89,6 +93,7 @@ class SearchText:
                 numbers.append(number)
         self.parts = parts
         self.numbers = numbers
+        self.shown = len(parts)
         text = " ".join(parts)
         added: dict[str, int] = {}
         looked = 0
@@ -97,8 +102,8 @@ class SearchText:
             if not message or message in added:
                 continue
             # Nearly always it stands where it was read.
-            rows = self.rows(range(one.line, one.last_line + 1))
-            if rows and message in " ".join(parts[rows[0] : rows[-1] + 1]):
+            rows = self.own_rows(one)
+            if rows and rows[-1] - rows[0] < len(rows) and message in " ".join(parts[rows[0] : rows[-1] + 1]):
                 continue
             looked += 1
             if looked <= _MOST_LOOKED_FOR and message not in text:
@@ -141,10 +146,33 @@ class SearchText:
         """Return the parts that show some lines of the report, in order; of a line that was unfolded to many, the first ones."""
         return sorted(row for number in lines for row in self._rows.get(number, ())[:_MOST_UNFOLDED])
 
-    def stretches(self, lines: range) -> list[tuple[int, int]]:
-        """Return from where to where the text of some lines goes: a message that lines show only wrapped stands at the end once more."""
+    @lazy_attribute
+    def _rows_of_text(self) -> dict[str, list[int]]:
+        rows: dict[str, list[int]] = {}
+        for row, part in enumerate(self.parts):
+            rows.setdefault(part, []).append(row)
+        return rows
+
+    def own_rows(self, one: RaisedException) -> list[int]:
+        """Return the parts that show an exception's message: the lines of other processes that stand among its own are not of it."""
+        told = one.message.split("\n")
+        if one.last_line - one.line < 2 * len(told) + _BESIDE:
+            return self.rows(range(one.line, one.last_line + 1))
+        rows = self.rows(range(one.line, one.line + 1))
+        last = bisect_right(self.numbers, one.last_line, hi=self.shown)
+        at = bisect_right(self.numbers, one.line, hi=self.shown)
+        for line in told[1:]:
+            places = self._rows_of_text.get(" ".join(line.split()), ())
+            place = bisect_left(places, at)
+            if place < len(places) and places[place] < last:
+                rows.append(places[place])
+                at = places[place] + 1
+        return sorted(rows)
+
+    def stretches(self, rows: list[int]) -> list[tuple[int, int]]:
+        """Return from where to where the text of some parts goes: a message that lines show only wrapped stands at the end once more."""
         found: list[tuple[int, int]] = []
-        for row in self.rows(lines):
+        for row in rows:
             start, end = self.starts[row], self.starts[row] + len(self.parts[row])
             joins = bool(found) and found[-1][1] + 1 == start
             found[-1:] = [(found[-1][0], end)] if joins else [*found[-1:], (start, end)]
@@ -246,10 +274,16 @@ class Search:
         known = {hit.line for hit in self.hits} | {hit.line for hit, cut in self.recalled if cut}
         text = self.text
         raised = (one for failure in self.report.failures for one in failure.exceptions)
+        left = _MOST_GENERAL_IN_ALL
         for one in islice(raised, _MOST_MESSAGES):
-            lines = range(one.line, one.last_line + 1)
-            for start, end in text.stretches(lines) if known.isdisjoint(lines) else ():
-                self._generally(start, end)
+            rows = text.own_rows(one)
+            unread = min(left, _MOST_GENERAL)
+            for start, end in text.stretches(rows) if known.isdisjoint(text.numbers[row] for row in rows) else ():
+                end = min(end, start + unread)
+                if start < end:
+                    self._generally(start, end)
+                    unread -= end - start
+                    left -= end - start
 
     def _generally(self, start: int, end: int) -> None:
         """Note the general wordings that a stretch of the text holds."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-
+from troubleshoot.basics.json_text import json_text
 from troubleshoot.basics.redact import redact_data, redact_text
 from troubleshoot.scale.scanning.problems import Place, Problem, ScanResult
 from troubleshoot.telling.layout import clip, pad, paint, visible
@@ -14,12 +13,12 @@ _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 def to_jsonl(result: ScanResult, *, personal: bool = False) -> str:
     """Return one line per problem and a last one that sums up. ``personal``: mask home directories and addresses too."""
-    return "".join(jsonl_row(one, personal=personal) for one in result.problems) + json.dumps(result.to_dict(), ensure_ascii=False) + "\n"
+    return "".join(jsonl_row(one, personal=personal) for one in result.problems) + json_text(result.to_dict()) + "\n"
 
 
 def jsonl_row(problem: Problem, *, personal: bool = False) -> str:
     """Return the line of one problem."""
-    return json.dumps(redact_data(problem.to_dict(), personal=personal), ensure_ascii=False) + "\n"
+    return json_text(redact_data(problem.to_dict(), personal=personal)) + "\n"
 
 
 def to_table(result: ScanResult, width: int, *, color: bool = False, personal: bool = False) -> str:
