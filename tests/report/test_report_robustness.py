@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+import time
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -143,3 +145,21 @@ def test_any_cut_of_a_recording_is_read(start: int, length: int, name: str) -> N
     """Pastes begin and end anywhere."""
     text = (Path(__file__).parents[1] / "data" / "reports" / f"{name}.txt").read_text(encoding="utf-8")
     check(text[start : start + length])
+
+
+@pytest.mark.parametrize(
+    ("line", "seconds"),
+    [
+        ("note:*错误:abc{}\n" + "Hint:\n\n\n" * 10, 0.4),
+        ("+-- Traceback\n" * 3 + "in a" + ":1" * 1990 + "{}\n", 0.3),
+        ("works on generat{} on cpu ", 0.5),
+    ],
+)
+def test_no_line_is_read_again_and_again(line: str, seconds: float) -> None:
+    """What stands below a line, or around a remark in it, is not gone through for each of them."""
+    names = product("abcdefghijklmnopqrstuvwxyz", repeat=3)
+    text = "".join(line.replace("{}", "".join(name)) for name, _ in zip(names, range(150_000 // len(line)), strict=False))
+    read_report(line.replace("{}", "x"))
+    began = time.process_time()
+    read_report(text)
+    assert time.process_time() - began < seconds

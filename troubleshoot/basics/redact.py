@@ -193,10 +193,12 @@ _ENCODED = r"&quot;|&#3[49];|%2[27]|\\{1,7}u002[27]"
 #: On the lowered text: a word that names a secret, what may end a name, what may stand between it and its value, and the value's quote.
 _NAME = (
     rf"(?P<word>{rules.PASSWORDS}|(?P<secret>{rules.SECRETS})|(?P<other>{rules.OTHERS}))"
-    r"s?(?:[_-]?(?:id|value|string|str|b64|base64|read|write|ro|rw|prod|dev|test|new|old|main|default|bedrock|[0-9]{1,3}))?"
+    r"s?(?:[_-]?(?:id|value|string|str|b64|base64|read|write|ro|rw|prod|dev|test|new|old|main|default|base|bedrock|[0-9]{1,3}))?"
     rf"(?P<close>[\\\"'`\])*]{{0,6}}(?:{_ENCODED})?)"
     r"(?P<given>[ \t\u3000\xa0]{0,8}+"
     r"(?:(?::=|=>|->|={1,3}|!=|:|：|＝|%3d|%3a|>)"
+    # **password:** in Markdown
+    r"(?:\*\*)?"
     # token: str = "..."
     r"(?:[ \t\u3000\xa0]{0,8}(?:(?:optional\[|final\[)?(?:str|bytes|secretstr)\]?(?:[ \t]?\|[ \t]?none)?[ \t]{0,3}=))?"
     r"|,?[ \t\r\n]{0,40}+(?:\\n[ ]{0,20})?-?[ \t]{0,3}\\{0,3}[\"']?value\\{0,3}[\"']?[ \t]{0,3}[:=]"

@@ -104,6 +104,21 @@ PATTERNS: tuple[tuple[tuple[str, ...], str, str], ...] = (
     # An address with a password: user:password@host, :password@host. A password may hold "@" and, where no port stands, "/".
     (("@",), r"://(?!\[redacted|[^ \t\r\n/]{0,128}:\[redacted)([^ \t\r\n/@:'\"\\]{0,128}):([^ \t\r\n/'\"]{1,256})@", r"://\1:[redacted:password]@"),
     (("@",), r"://([^ \t\r\n/@:'\"\\]{0,64}):(?![0-9]{1,5}[/?#]|\[redacted)[^ \t\r\n/@'\"]{1,64}/[^ \t\r\n@'\"]{1,64}@", r"://\1:[redacted:password]@"),
+    # ... without a scheme, before a port or after the name of a proxy.
+    (
+        ("@",),
+        r"(?<![A-Za-z0-9_./:@%+-])([A-Za-z_][A-Za-z0-9_.-]{0,63}):(?!\[redacted|//)(?=[^\s@]{0,127}[0-9])"
+        r"([^\s/'\"@:,;()<>\[\]{}]{6,128})@(?!(?:cuda|cpu|[gnxhm]pu|mps)\b)(?=[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){0,6}:[0-9]{2,5}(?![0-9A-Za-z_.]))",
+        r"\1:[redacted:password]@",
+    ),
+    (("proxy",), r"(?i)(proxy['\"]?[=:][ \t]{0,3}['\"]?[a-z0-9_.-]{1,64}:)(?!\[redacted)[^\s/'\"@:]{1,128}@", r"\1[redacted:password]@"),
+    (
+        ("identified",),
+        r"((?:\bIDENTIFIED|\b(?:user|USER) [^\n;]{1,120}?\bidentified)(?i:[ \t]{1,4}"
+        r"(?:with[ \t]{1,4}['\"]?[a-z0-9_]{1,60}['\"]?[ \t]{1,4})?(?:by|as)[ \t]{1,4}(?:password[ \t]{1,4})?)['\"])"
+        r"(?!\[redacted)[^'\"\n]{1,200}",
+        r"\1[redacted:password]",
+    ),
     # ... and a token alone before the @, or as the user beside a password that says nothing.
     (("@",), r"([pPsS]://)(?!\[redacted)[^ \t\r\n/@:'\"\\]{12,400}@", r"\1[redacted:token]@"),
     (("@",), r"([pPsS]://)(?=[A-Za-z_-]{0,200}[0-9])[A-Za-z0-9_-]{20,400}(?=:\[redacted:password\]@)", r"\1[redacted:token]"),

@@ -13,6 +13,8 @@ _CELL = anchored(r"in (\S.*?):(\d{1,7})$")
 _CODE = anchored(r"(❱|>)?\s*(\d{1,7})(?:\s+[│|]?\s?(.*))?$")
 _TOPS, _BOTTOMS = "╭┌┏", "╰└┗"
 _MOST_LINES = 20_000
+#: No terminal is so wide that a line of a box, or a frame that it broke, is longer. So many characters cost as much as a line.
+_LONGEST_FRAME, _AS_A_LINE = 2_000, 100
 _ARROW = "❱"
 
 
@@ -78,7 +80,7 @@ def read_box(source: Source, at: int) -> tuple[RaisedException | None, int]:
             break
         i += 1
     if not frames:
-        source.allowance -= i - at
+        source.allowance -= i - at + sum(map(len, lines[at:i])) // _AS_A_LINE
         return None, at + 1
     while i < end and i < len(source) and not lines[i].strip():
         i += 1
@@ -96,6 +98,8 @@ def _frame(lines: list[str], at: int, end: int) -> tuple[tuple[str, int, str] | 
     if text[:1].isspace() or text[:1] in (_ARROW, ">"):
         return None, at
     for j in range(at, min(end, at + 4)):
+        if len(lines[j]) > _LONGEST_FRAME:
+            break
         if j > at:
             part = lines[j].strip()
             if not part or part[:1] in _TOPS + _BOTTOMS:

@@ -321,9 +321,9 @@ class _Scanner:
         return at + 1
 
     def _bare(self, at: int, kind: str, first: str) -> int:
-        message, past = tracebacks.read_message(self.source, at + 1, first.rstrip("`*"), grammar.indent(self.source.lines[at]), sure=False)
-        if past > at + 1 and not kind:
-            message, past = first, at + 1
+        message, past = first.rstrip("`*"), at + 1
+        if kind:
+            message, past = tracebacks.read_message(self.source, past, message, grammar.indent(self.source.lines[at]), sure=False)
         if self.before is None or self.before[0] != at:
             self.before = (at, f"{kind}: {message}" if kind else message)
         one = raised(kind, message, [], self.source.numbers[at], self.source.numbers[past - 1])

@@ -41,6 +41,8 @@ _DEVICE = r"(cuda|cpu|mps|xpu|npu|hpu|xla|dml|gpu)"
 _DEVICE_ASKED = (
     rf"(?:\bdevice['\"]?\s{{0,3}}[=:\s]\s{{0,3}}(?:torch\.device\()?['\"]?|\.to\(\s?['\"]|torch\.device\(\s?['\"]){_DEVICE}(?![\w-])"
 )
+#: Characters of a line, before a remark and after it, that may say that it works there.
+_NEAR = 300
 #: "running on CPU", "I have no GPU", 没有显卡: nobody asks for a device by its name there.
 _ON_CPU = (
     r"\b(?:run(?:s|ning)?|train(?:ed|ing)?|inference|inferenc\w+|generat\w+|load(?:ed|ing)?|us(?:e|ed|ing)|execut\w+|test(?:ed|ing)?)"
@@ -164,9 +166,9 @@ def _runs_on_cpu(found: Found) -> None:
     from troubleshoot.reading.elsewhere import works_there
 
     for match in compiled(_ON_CPU).finditer(found.text):
-        line = found.text[found.text.rfind("\n", 0, match.start()) + 1 : found.text.find("\n", match.end()) % (len(found.text) + 1)]
-        at = line.find(match[0])
-        if not found.is_told(match.start()) and not works_there(line[:at], line[at + len(match[0]) :]):
+        before = found.text[max(0, match.start() - _NEAR) : match.start()].rpartition("\n")[2]
+        after = found.text[match.end() : match.end() + _NEAR].partition("\n")[0]
+        if not found.is_told(match.start()) and not works_there(before, after):
             _device(found, "requested", "cpu", match.start())
 
 
