@@ -185,7 +185,7 @@ def test_redact_masks_people(run: Run, tmp_path: Path) -> None:
         (("kb",), "kb --help"),
         (("kb", "show", "torch/linaer-dtype"), "torch/linear-dtype"),
         (("kb", "lint", "--kb", "missing"), "no such folder"),
-        (("kb", "score", "missing"), "no such folder"),
+        (("kb", "score", "missing"), "no such file or folder"),
         (("kb", "new", "No Id", "--kb", "{folder}"), "package/slug"),
         (("kb", "new", "a/b", "--kb", "{folder}", "--cause", "dtype-mismatch/dubble"), "dtype-mismatch/double"),
         (("env", "--format", "yaml"), "choose"),

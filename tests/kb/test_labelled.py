@@ -16,7 +16,8 @@ from troubleshoot.knowledge.schema import FixKind
 LABELLED = Path(__file__).parents[1] / "data" / "labelled"
 UNSEEN = LABELLED.with_name("unseen")
 RETOLD = LABELLED.with_name("retold")
-CASES = [*load_cases(LABELLED), *load_cases(UNSEEN), *load_cases(RETOLD)]
+RECENT = LABELLED.with_name("recent")
+CASES = [*load_cases(LABELLED), *load_cases(UNSEEN), *load_cases(RETOLD), *load_cases(RECENT)]
 CAUSES = {*BASE.causes.causes, "none"}
 KINDS = set(get_args(FixKind))
 

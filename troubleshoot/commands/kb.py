@@ -206,7 +206,7 @@ def run_score(folder: str, *, format: str, kb: Sequence[str], output: str | None
     process.check_format(format, ("text", "json"))
     from troubleshoot.curation import score
 
-    result = score(_folder(folder), kb=load(kb) if kb else None)
+    result = score(_reports(folder), kb=load(kb) if kb else None)
     if format == "json":
         process.write(json_text(result, indent=2) + "\n", output)
         return 0
@@ -247,6 +247,13 @@ def json_schema() -> dict[str, Any]:
         "else": entry,
         "$defs": definitions,
     }
+
+
+def _reports(name: str) -> Path:
+    path = Path(name)
+    if not path.exists():
+        raise InputError(f"{name}: no such file or folder")
+    return path
 
 
 def _folder(name: str) -> Path:
