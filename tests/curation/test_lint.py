@@ -201,6 +201,8 @@ def test_every_check_is_tested() -> None:
         "_check_causes", "_check_signs", "_check_names", "_check_refines", "_check_templates", "_check_growth", "check_shapes",
         "check_possible", "check_phrases", "_check_fixes", "_check_versions", "_check_cases", "_check_references", "_check_translations",
         "check_example_files", "check_examples",
+        # tests/knowledge/test_experiments.py
+        "_check_experiments",
     }  # fmt: skip
     assert {check.__name__ for check in checks.CHECKS} == tested
 

@@ -46,8 +46,8 @@ def _compiled() -> list[tuple[re.Pattern[str], bool]]:
     for path in _REPORTS:
         text = path.read_text(encoding="utf-8", errors="replace")
         render(diagnose(f"{text}\nRuntimeError: expected scalar type Half but found Float\n", environment="report"), "text", redact=True)
-    ours = {one.source for one in _templates().values()}
-    return [(compiled, search) for (source, _, search), compiled in patterns.COMPILED.items() if source not in ours]
+    # Templates (their holes are named) are looked for near their probe, and have a test of their own.
+    return [(compiled, search) for (source, _, search), compiled in patterns.COMPILED.items() if "(?P<h0>" not in source]
 
 
 def test_no_pattern_of_ours_grows_faster_than_its_text() -> None:

@@ -22,7 +22,7 @@ _TRIED = "a1 A_.-/\\:=,'\"`()[]<>|*#%@&+~!?$;^{}\n\tzfx0Z\u00b2\u2003\u4e2d\u066
 #: Characters of a text for the first look and for the last.
 SIZES = (1_000, 4_000, 16_000, 64_000)
 #: Seconds for each thousand characters that no pattern needs, and the growth that nothing linear has between two sizes of 1 to 4.
-_SLOW = 0.002
+_SLOW = 0.01
 _GROWTH = 6.5
 _MEASURABLE = 0.004
 
