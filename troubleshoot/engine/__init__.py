@@ -1,0 +1,1 @@
+"""From a report to a diagnosis: facts, candidates, causes, fixes, questions (:mod:`~troubleshoot.engine.diagnosis` goes through them)."""

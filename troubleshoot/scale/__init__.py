@@ -1,0 +1,1 @@
+"""Long logs and many reports."""
