@@ -315,7 +315,7 @@ REFUSED: dict[str, tuple[str, str, str]] = {
         def step(model, x):
             return model(x)
 
-        step(nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 4), nn.Linear(4, 2).bfloat16()), torch.randn(2, 4))
+        step(nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 2)).bfloat16(), torch.randn(2, 4))
         """,
         "cast-model",
         "made in the call itself",

@@ -170,8 +170,7 @@ def test_a_server_that_is_gone_is_told_and_nothing_is_lost(visit: Visit) -> None
 
     from troubleshoot.serve import create_app
 
-    app = create_app()
-    server = Running(app)
+    server = Running(create_app())
     visitor = visit(server.url)
     visitor.paste(BLIP2.report())
     server.stop()
@@ -182,7 +181,7 @@ def test_a_server_that_is_gone_is_told_and_nothing_is_lost(visit: Visit) -> None
     assert "cannot be reached" in visitor.text(".problem")
     assert visitor.tab.input_value("#text") == BLIP2.report() + "more"
     assert visitor.text(".sub a") == BLIP2.issue
-    back = Running(app, server.port)
+    back = Running(create_app(), server.port)
     try:
         visitor.tab.click(".problem button")
         visitor.tab.wait_for_selector(".problem", state="detached")

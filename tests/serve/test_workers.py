@@ -474,7 +474,9 @@ def test_processes_killed_from_outside(burning: Server) -> None:
     os.kill(forks, signal.SIGKILL)
     assert gone([forks])
     assert [burning.diagnose(REPORT) for _ in range(4)] == [200] * 4
-    assert burning.diagnose("BURN") == 422
+    # Why a worker of the fork server that was killed ended, nobody can read any more.
+    assert burning.diagnose("BURN") in (422, 500)
+    assert burning.diagnose(REPORT) == 200
     assert burning.diagnose(REPORT) == 200
 
 

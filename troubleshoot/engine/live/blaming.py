@@ -145,9 +145,7 @@ def _dtype(scene: Scene, weight: Operand, index: int, other: Operand) -> Blame:
         # The module stands out from its model.
         wide = scene.census.widest(path, dtype=has)
         inside = f"{path.removeprefix(wide).lstrip('.')}.{weight.name}".lstrip(".")
-        # What it got is as the model is: nothing on the way cast it, the weight alone was converted.
-        narrow = "dtype-mismatch/input-vs-weight" if meets == main else None
-        cause = "dtype-mismatch/fp32-island" if BITS[has or "float32"] >= BITS[main] else narrow
+        cause = "dtype-mismatch/fp32-island" if BITS[has or "float32"] >= BITS[main] else None
         why = f"`{wide}` is {has}, while most of the model is {main}; it got {meets}."
         return to(cause, why, ("cast-module", f"{scene.call(wide)}.to(torch.{main})"), wide, inside)
     return _foreign_input(scene, to, has, index, other, shown)

@@ -10,7 +10,7 @@ from typing import Any
 from troubleshoot.lab.checking.check_findings import Place
 from troubleshoot.reading.places import locate
 
-_ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100,PTH120
+_ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # noqa: PTH100,PTH120
 _own: dict[CodeType, bool] = {}
 #: torch's own frame around every call of a module.
 _CALLS = ("_call_impl", "_wrapped_call_impl")

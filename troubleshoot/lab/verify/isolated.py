@@ -139,7 +139,7 @@ def installed(interpreter: Interpreter) -> dict[str, str]:
 
 def _linked(wanted: Mapping[str, str]) -> dict[str, Path]:
     """Return what is linked into an environment; a torch of its own brings its own dependencies."""
-    return {"troubleshoot": Path(__file__).resolve().parent.parent} if "torch" in wanted else torch_closure()
+    return {"troubleshoot": Path(__file__).resolve().parents[2]} if "torch" in wanted else torch_closure()
 
 
 def _make(
@@ -199,7 +199,7 @@ def torch_closure() -> dict[str, Path]:
             # Programs in bin/ are named "../../../bin/x"; compiled modules are made anew.
             if top not in ("..", "__pycache__") and top not in found:
                 found[top] = Path(str(one.locate_file(top))).resolve()
-    found["troubleshoot"] = Path(__file__).resolve().parent.parent
+    found["troubleshoot"] = Path(__file__).resolve().parents[2]
     return {name: path for name, path in sorted(found.items()) if path.exists() and name != "bin"}
 
 
