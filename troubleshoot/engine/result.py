@@ -116,6 +116,45 @@ class Culprit:
     why: str
 
 
+class ReadFact(msgspec.Struct, frozen=True):
+    """A setting that a model read in the report, with the words that state it and their line."""
+
+    name: str
+    value: str
+    quote: str
+    line: int
+
+
+class ReadContrast(msgspec.Struct, frozen=True):
+    """An experiment of which a model read in the report, and what came of it."""
+
+    experiment: str
+    outcome: str
+    value: str
+    quote: str
+    line: int
+
+
+class Consulted(msgspec.Struct, frozen=True):
+    """What a language model contributed that was asked to read the report: only what was checked.
+
+    ``asked`` is False where its answer could have changed nothing. ``problem`` says why there is none ("timeout", "status", ...), with
+    ``detail``. ``causes`` and ``issue`` are what it named of those listed ("none": no such problem), ``dropped`` how much of its answer was
+    not believed, ``changed`` whether another cause stands first because of it.
+    """
+
+    model: str
+    asked: bool = True
+    problem: str | None = None
+    detail: str = ""
+    causes: tuple[str, ...] = ()
+    issue: str | None = None
+    facts: tuple[ReadFact, ...] = ()
+    contrasts: tuple[ReadContrast, ...] = ()
+    dropped: int = 0
+    changed: bool = False
+
+
 @dataclass(frozen=True)
 class Diagnosis:
     """Ranked known issues with confidence, evidence, fixes and questions. ``str()`` is the terminal text without colour."""
@@ -133,6 +172,7 @@ class Diagnosis:
     culprit: Culprit | None = None
     errors: tuple[str, ...] = ()
     refuted: tuple[tuple[str, EvidenceItem], ...] = ()
+    reader: Consulted | None = None
 
     @property
     def first(self) -> IssueDiagnosis | None:
@@ -167,6 +207,7 @@ class Diagnosis:
                 for one in self.report.reckoned
             ],
             "requirements": [_requirement(one) for one in self.report.requirements],
+            "reader": _reader(self.reader),
         }
         from troubleshoot.basics.redact import redact_data
 
@@ -176,6 +217,13 @@ class Diagnosis:
         from troubleshoot.telling import render
 
         return render(self, "text")
+
+
+def _reader(one: Consulted | None) -> dict[str, Any] | None:
+    if one is None:
+        return None
+    data: dict[str, Any] = msgspec.to_builtins(one)
+    return {**data, **{name: list(data[name]) for name in ("causes", "facts", "contrasts")}}
 
 
 def _contrast(one: Contrast) -> dict[str, Any]:

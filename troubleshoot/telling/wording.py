@@ -36,6 +36,7 @@ def worded(found: Findings, language: str) -> Diagnosis:
         language=language,
         errors=found.errors,
         refuted=found.refuted,
+        reader=found.reader,
     )
 
 
