@@ -1,11 +1,11 @@
 """A small OpenAI-compatible endpoint that plays recorded answers, and what makes a recording.
 
-    python tests/replaying.py prompts tests/data/unseen --draw 40 --seed 26   print what a model would be asked, a line of JSON for each report
+    python tests/replaying.py prompts tests/data/unseen --draw 40 --seed 26   print what a model would be asked, as JSON lines
     python tests/replaying.py serve tests/data/reader/*.jsonl                 answer from recordings, until it is stopped
 
-A recording is a file of JSON lines: ``{"report": KEY, "answer": {...}}``. The key is the hash of the report as it is sent. What stands before
-it in the prompt (causes, entries, what the rules read) changes with the knowledge base; a model that is asked again says the same of the
-report. Of an answer that names an entry which is no longer listed, the rest counts, as with any model.
+A recording is a file of JSON lines: ``{"report": KEY, "answer": {...}}``. The key is the hash of the report as it is sent. What stands
+before it in the prompt (causes, entries, what the rules read) changes with the knowledge base, and the recording should outlive that. Of an
+answer that names an entry which is no longer listed, the rest counts, as with any model.
 
 The model that answers must see the prompts only, and not the labels (docs/accuracy.md says which one did, and when).
 """

@@ -72,8 +72,9 @@ def run(
 
     def shown_of(report: Loaded, notes: Sequence[str]) -> tuple[Diagnosis, str]:
         diagnosis = diagnose(
-            report.report(), environment=where, kb=base, language=spoken, answers=known or None, gpu=gpu, have=versions or None, reader=reader
-        )
+            report.report(), environment=where, kb=base, language=spoken, answers=known or None, gpu=gpu, have=versions or None,
+            reader=reader,
+        )  # fmt: skip
         diagnosis = replace(diagnosis, errors=(*notes, *diagnosis.errors))
         return diagnosis, render(diagnosis, format, color=colored, width=process.width(output), top=shown, redact=redact)
 

@@ -74,14 +74,14 @@ ReaderUrl = Annotated[
     typer.Option(
         "--reader",
         metavar="URL",
-        help="Let a language model read too: an OpenAI-compatible endpoint such as http://localhost:11434/v1. What is sent: docs/reader.md.",
+        help="Let a language model read too: an OpenAI-compatible endpoint such as http://localhost:11434/v1 (docs/reader.md).",
         show_default=False,
     ),
 ]
 ReaderModel = Annotated[
     str | None, typer.Option("--reader-model", metavar="NAME", help="The model's name at that endpoint.", show_default=False)
 ]
-ReaderDryRun = Annotated[bool, typer.Option("--reader-dry-run", help="Print exactly what would be sent to the model, send nothing, and end.")]
+ReaderDryRun = Annotated[bool, typer.Option("--reader-dry-run", help="Print exactly what would be sent to the model; send nothing.")]
 
 
 def chosen_reader(url: str | None, model: str | None, dry_run: bool = False) -> Reader | None:

@@ -141,8 +141,8 @@ def score(
     not known to misfit has a kind in the label's, kinds that say little (other, config-change, upgrade) not counting, over the labels
     that have another kind; ``fix_at_2``: one of the first two has. ``false_alarms``: share of negatives answered other than unknown.
     ``brier``: mean squared error of the stated probability of the first cause, abstentions counting as 0.
-    With a ``reader`` also ``asked`` (the reports that it was asked about), ``unanswered`` and ``changed`` (the ids of reports whose first cause
-    is another one because of it).
+    With a ``reader`` also ``asked`` (the reports that it was asked about), ``unanswered`` and ``changed`` (the ids of reports whose first
+    cause is another one because of it).
     """
     scored: list[Scored] = []
     for name, label, text in load_cases(Path(folder)):

@@ -110,7 +110,8 @@ def _system(base: KnowledgeBase) -> str:
 
 
 def _listed(entries: tuple[Entry, ...]) -> str:
-    return "\n".join(f"{one.id}: {one.title} ({', '.join([one.cause] if one.cause else [of.cause for of in one.causes])})" for one in entries)
+    causes = {one.id: [one.cause] if one.cause else [of.cause for of in one.causes] for one in entries}
+    return "\n".join(f"{one.id}: {one.title} ({', '.join(causes[one.id])})" for one in entries)
 
 
 def _line(text: str) -> str:
@@ -120,7 +121,7 @@ def _line(text: str) -> str:
 
 
 def _text_of(report: Report) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    """Return the lines that are sent with their numbers: all, or of a long report its beginning, its failure and its end. Nothing secret."""
+    """Return the lines that are sent, masked, with their numbers: all, or of a long report its beginning, its failure and its end."""
     masked = [_sendable(line) for line in redact_lines(report.lines, personal=True)]
     # Cut after masking: half of a secret shows no more what it is.
     cut = [line if len(line) <= _LONGEST_LINE else line[:_LONGEST_LINE] + " " + _LEFT_OUT for line in masked]

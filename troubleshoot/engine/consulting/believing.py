@@ -13,7 +13,7 @@ _MOST, _SHORTEST, _LONGEST = 40, 3, 300
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """What is believed: facts and contrasts with their lines, causes as ranked, the entry if one was chosen. ``dropped``: how much is not."""
+    """What is believed: facts and contrasts with their lines, causes as ranked, the chosen entry. ``dropped``: how much is not."""
 
     facts: tuple[ReadFact, ...]
     contrasts: tuple[ReadContrast, ...]

@@ -104,7 +104,7 @@ def _general(cause: str, report: Report, facts: Facts, search: Search, base: Kno
 
 
 def _entry_of(code: str, cause: Cause) -> Entry:
-    """Return a cause as an entry: its own words, and the advice that holds for it in general. `troubleshoot explain` knows it by its code."""
+    """Return a cause as an entry: its own words and general advice. `troubleshoot explain` knows it by its code."""
     return Entry(
         1, code, cause.title.en, "stable", "issue", "error", Signature(), cause.explanation.en, (), code,
         zh=Chinese(cause.title.zh, cause.explanation.zh),
