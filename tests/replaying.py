@@ -86,7 +86,7 @@ def replaying(answers: dict[str, str], port: int = 0) -> Iterator[tuple[str, lis
     """Serve answers by key on this machine; give the address, and the list that requests are added to."""
     asked: list[dict[str, Any]] = []
     server = ThreadingHTTPServer(("127.0.0.1", port), type("Endpoint", (_Endpoint,), {"answers": answers, "asked": asked}))
-    Thread(target=server.serve_forever, daemon=True).start()
+    Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
     try:
         yield f"http://127.0.0.1:{server.server_address[1]}/v1", asked
     finally:
