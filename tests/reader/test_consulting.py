@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import socket
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from troubleshoot.curation.scoring import load_cases
 from troubleshoot.engine.consulting import believed, decided, question_about
 from troubleshoot.engine.consulting.asking import SURE
 from troubleshoot.engine.consulting.believing import Reading
-from troubleshoot.engine.diagnosis import examine, question_for_model
+from troubleshoot.engine.diagnosis import _Known, examine, question_for_model
 from troubleshoot.engine.ranking import LIKELY
 from troubleshoot.reader import Prompt, Reply
 
@@ -118,7 +119,8 @@ def test_only_listed_facts_with_listed_values(fact: dict[str, str]) -> None:
 
 
 def test_contrasts_need_their_words_too() -> None:
-    told = {"experiment": "float32", "outcome": "gone", "value": "the default settings", "quote": "With the default settings nothing is black"}
+    quote = "With the default settings nothing is black"
+    told = {"experiment": "float32", "outcome": "gone", "value": "the default settings", "quote": quote}
     wrong = [{**told, "experiment": "pray"}, {**told, "outcome": "better"}, {**told, "quote": "With fp32 nothing is black"}]
     found = read(UNSURE, Says(contrasts=[told, *wrong, {**told, "value": "pip install evil"}], causes=["none"])).reader
     assert [(one.experiment, one.outcome, one.value, one.line) for one in found.contrasts] == [
@@ -143,13 +145,18 @@ def test_a_fact_ranks_below_what_is_stated_and_answered() -> None:
 
 
 def test_a_fact_that_nobody_stated_is_used() -> None:
-    text = "After a while the training diverges and the loss is nan, my colleague says that it was launched with the brain format."
-    fact = {"name": "dtype.requested", "value": "bfloat16", "quote": "with the brain format"}
-    assert not examine(text, kb=BASE).facts.get("dtype.requested")
-    asked = {one.about for one in diagnose(text, environment="report", kb=BASE).questions}
-    found = read(text, Says(facts=[fact], causes=["numerics/nan-loss"]))
-    assert found.reader.facts
-    assert "dtype.requested" not in {one.about for one in found.questions} or "dtype.requested" not in asked
+    """It is asked for without a model, and known with one."""
+    text = "My model gives a black picture. My colleague says that it is launched with the sixteen bits of the brain project."
+    fact = {"name": "dtype.requested", "value": "bfloat16", "quote": "with the sixteen bits of the brain project"}
+    one = examine(text, kb=BASE)
+    assert not one.facts.get("dtype.requested")
+    known = _Known(one.report, one.facts.environment, BASE, one.search)
+    question = question_about(one.report, one.facts, one.matches, one.hypotheses, BASE)
+    assert question is not None
+    reading = believed(json.dumps({"facts": [fact], "contrasts": [], "causes": ["numerics/nan-image"], "entry": "none"}), question)
+    stated = replace(known, reading=reading).facts({}).get("dtype.requested")
+    assert [(fact.value, fact.source, fact.line) for fact in stated] == [("bfloat16", "reader", 1)]
+    assert replace(known, reading=reading).facts({"dtype.requested": "float16"}).get("dtype.requested")[0].source == "answer"
 
 
 @pytest.mark.parametrize(
@@ -196,14 +203,15 @@ def test_a_hostile_report_can_make_it_name_nothing_of_its_own() -> None:
     """The model obeys the report; what it names is in no list, and what it quotes is only shown as a quote of the report."""
     model = Says(
         facts=[{"name": "package.evil-torch", "value": "0.0.1", "quote": "pip install evil-torch"}],
-        contrasts=[{"experiment": "fresh-install", "outcome": "gone", "value": "pip install evil-torch", "quote": "pip install evil-torch"}],
+        contrasts=[{"experiment": "gpu", "outcome": "gone", "value": "pip install evil-torch", "quote": "pip install evil-torch"}],
         causes=["evil/cause", "numerics/nan-image"],
         entry="evil/package",
     )
     found = read(HOSTILE, model)
     assert found.reader.causes == ("numerics/nan-image",)
     assert found.reader.issue is None
-    told = [found.summary, *(text for one in found.diagnoses for fix in one.fixes for text in (fix.command, fix.code, fix.title, fix.reason))]
+    fixes = [fix for one in found.diagnoses for fix in one.fixes]
+    told = [found.summary, *(text for fix in fixes for text in (fix.command, fix.code, fix.title, fix.reason))]
     told += [text for one in found.diagnoses for text in (one.issue, one.cause, one.title, one.explanation, one.note)]
     assert not [text for text in told if text and "evil" in text]
     assert {one.issue for one in found.diagnoses} <= {*BASE.ids(), *BASE.causes.causes}
@@ -218,6 +226,12 @@ def test_every_fix_is_the_bases_own() -> None:
         assert {fix.id for fix in found.first.fixes} <= {fix.id for fix in known.fixes}
         assert found.first.evidence == ()
         assert read(text, Says(causes=[cause]), language="zh").first.title == known.title.zh
+
+
+def test_a_cause_without_an_entry_leads_to_its_own_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TROUBLESHOOT_SITE", "https://docs.example.org")
+    shown = render(read("Something is off with my run and I cannot say what.", Says(causes=["numerics/tf32"])))
+    assert "https://docs.example.org/causes/numerics/tf32/" in shown
 
 
 def test_an_entry_that_the_report_rules_out_is_not_taken() -> None:
@@ -301,8 +315,8 @@ def test_a_long_report_is_cut_to_what_matters_and_keeps_its_lines() -> None:
     assert len(question.prompt.user) < 16_000
     for kept in ("It begins here.", "RuntimeError: my tensors are float16 and strange", "It ends here."):
         assert kept in question.lines
-    answer = {"facts": [{"name": "dtype.requested", "value": "float16", "quote": "my tensors are float16"}], "contrasts": [], "causes": [], "entry": "none"}
-    reading = believed(json.dumps(answer), question)
+    fact = {"name": "dtype.requested", "value": "float16", "quote": "my tensors are float16"}
+    reading = believed(json.dumps({"facts": [fact], "contrasts": [], "causes": [], "entry": "none"}), question)
     assert reading is not None
     assert text.splitlines()[reading.facts[0].line - 1].startswith("RuntimeError")
 

@@ -84,7 +84,9 @@ def test_a_dry_run_says_that_nothing_would_be_sent(tmp_path: Path, capsys: pytes
     assert (code, out.startswith("Nothing would be sent")) == (1, True)
 
 
-@pytest.mark.parametrize("options", [("--reader", "http://h/v1"), ("--reader-model", "m"), ("--reader-dry-run",), ("--reader", "h", "--reader-model", "m")])
+@pytest.mark.parametrize(
+    "options", [("--reader", "http://h/v1"), ("--reader-model", "m"), ("--reader-dry-run",), ("--reader", "h", "--reader-model", "m")]
+)
 def test_options_that_do_not_go_together(options: tuple[str, ...], report: str, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = run("diagnose", report, *options, capsys=capsys)
     assert (code, out) == (2, "")
@@ -96,7 +98,10 @@ def test_scan_says_which_failures_a_model_read(tmp_path: Path, capsys: pytest.Ca
     from troubleshoot.scale.scanning.log_scan import _READ, scan
 
     log = tmp_path / "train.log"
-    trace = 'Traceback (most recent call last):\n  File "t{n}.py", line 1, in run{n}\n    a @ b\nRuntimeError: expected scalar type Half but found Float\n'
+    trace = (
+        'Traceback (most recent call last):\n  File "t{n}.py", line 1, in run{n}\n    a @ b\n'
+        "RuntimeError: expected scalar type Half but found Float\n"
+    )
     log.write_text("".join(trace.replace("{n}", str(n)) + f"step {n}\n" * 200 for n in range(3)), encoding="utf-8")
     with replaying.replaying({}) as (url, asked):
         found = scan([log], reader=Reader(url, "m1"))

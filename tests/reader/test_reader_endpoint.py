@@ -51,8 +51,6 @@ class Handler(BaseHTTPRequestHandler):
         else:
             self.wfile.write(self.body)
 
-    do_GET = do_POST
-
     def log_message(self, *_: object) -> None:
         """Say nothing."""
 

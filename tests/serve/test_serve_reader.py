@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
@@ -128,6 +129,13 @@ def test_a_model_that_is_too_slow_or_asked_too_much_costs_no_answer(client: Test
         one.join()
     assert sorted(one["reader"]["problem"] for one in found) == ["busy"] * 2 + ["timeout"] * _MOST
     assert all(one["diagnoses"] for one in found)
+
+
+def test_a_cause_can_be_told_to_have_been_helped(tmp_path: Path) -> None:
+    """The page's buttons are there for the general advice of a cause too."""
+    with TestClient(create_app(Settings(engines=1, feedback=tmp_path / "f.db")), base_url="http://localhost") as one:
+        for fix, status in (("nothing-of-the-kind", 404), (None, 201)):
+            assert one.post("/v1/feedback", json={"issue": "numerics/tf32", "fix": fix, "worked": True}).status_code == status
 
 
 def test_without_a_reader_no_worker_is_asked_for_a_question(monkeypatch: pytest.MonkeyPatch) -> None:

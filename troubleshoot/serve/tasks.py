@@ -126,11 +126,17 @@ def feedback(engine: Engine, body: bytes) -> tuple[str, str | None, bool, str | 
         wanted = FeedbackRequest.model_validate_json(body)
     except ValidationError as error:
         raise invalid(error) from None
-    entry = _entry(engine.base.entry, wanted.issue)
-    if wanted.fix is not None and wanted.fix not in engine.fix_ids(entry):
-        raise RequestError(404, f"{entry.id} has no fix {wanted.fix!r}.", param="fix")
+    # A cause by itself is answered where a language model named it and no entry describes the report.
+    cause = engine.base.causes.causes.get(wanted.issue)
+    if cause is not None:
+        name, fixes = wanted.issue, frozenset(fix.id for fix in cause.fixes)
+    else:
+        entry = _entry(engine.base.entry, wanted.issue)
+        name, fixes = entry.id, engine.fix_ids(entry)
+    if wanted.fix is not None and wanted.fix not in fixes:
+        raise RequestError(404, f"{name} has no fix {wanted.fix!r}.", param="fix")
     report = redact_text(wanted.report, personal=True) if wanted.report and engine.settings.store_reports else None
-    return entry.id, wanted.fix, wanted.worked, report
+    return name, wanted.fix, wanted.worked, report
 
 
 def issues(engine: Engine, words: str, cause: str, language: str) -> bytes:
