@@ -19,6 +19,7 @@ from troubleshoot.engine.consulting.believing import Reading
 from troubleshoot.engine.diagnosis import _Known, examine, question_for_model
 from troubleshoot.engine.ranking import LIKELY
 from troubleshoot.reader import Prompt, Reply
+from troubleshoot.reading.environment.machine import Accelerator, Environment, Package
 
 DATA = Path(__file__).parents[1] / "data"
 BASE = load_kb()
@@ -86,6 +87,17 @@ def test_what_redaction_removes_is_in_no_part_of_what_is_sent() -> None:
     for secret in ("hf_abc", "jane", "example.org"):
         assert secret not in sent
     assert "[redacted:" in sent
+
+
+def test_nothing_of_this_machine_is_sent() -> None:
+    """Its card and its versions count for the fixes, and go nowhere."""
+    card = Accelerator("NVIDIA Fictional 4711", "cuda", "local", (8, 0), memory=24.0)
+    machine = Environment((Package("torch", "2.3.17", "local"),), (card,), python="3.11.99", os="linux", source="local")
+    model = Says(causes=["numerics/fp16-overflow"])
+    found = diagnose(UNSURE, environment=machine, kb=BASE, reader=model)
+    assert found.environment.accelerators == (card,)
+    sent = model.asked[0].user
+    assert not [one for one in ("4711", "2.3.17", "3.11.99", '"device.kind"') if one in sent]
 
 
 def test_a_secret_does_not_come_back_in_a_quote() -> None:

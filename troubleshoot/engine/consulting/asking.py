@@ -37,6 +37,8 @@ _LEFT_OUT = "[...]"
 #: Packages whose versions are told.
 _PACKAGES = 12
 _ONE_LINE = 170
+#: Where a fact is from that may be sent.
+_TOLD = ("report", "answer")
 #: What precedes the report in the request.
 REPORT = "\n\nThe report:\n"
 
@@ -163,7 +165,8 @@ def _found(report: Report, facts: Facts, sent: str) -> str:
         return bool(value) and re.sub(r"\s+", " ", value) in flat
 
     flat = re.sub(r"\s+", " ", sent)
-    stated = {name: facts.get(name)[0].value for name in FACTS if facts.get(name) and facts.get(name)[0].value in FACTS[name]}
+    known = {name: facts.get(name)[:1] for name in FACTS}
+    stated = {name: one.value for name in FACTS for one in known[name] if one.source in _TOLD and one.value in FACTS[name]}
     environment = facts.environment
     versions = {one.name: one.version for one in environment.packages if one.source == "report" and one.version and told(one.version)}
     found: dict[str, Any] = {
