@@ -191,6 +191,11 @@ def test_without_a_usable_answer_all_is_as_without_a_model(answer: str | Reply) 
     assert {**read(UNSURE, Says(answer)).to_dict(), "reader": None} == plain
 
 
+def test_thoughts_before_the_answer_are_passed_over() -> None:
+    answer = {"facts": [], "contrasts": [], "causes": ["numerics/nan-image"], "entry": "none"}
+    assert read(UNSURE, Says(f"<think>\nIs it black?\n</think>\n{json.dumps(answer)}")).reader.causes == ("numerics/nan-image",)
+
+
 def test_what_the_model_contributed_is_shown() -> None:
     model = Says(
         facts=[{"name": "dtype.requested", "value": "float16", "quote": "in half precision"}], causes=["numerics/nan-image"], entry="none"
@@ -241,9 +246,14 @@ def test_every_fix_is_the_bases_own() -> None:
 
 
 def test_a_cause_without_an_entry_leads_to_its_own_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There is an entry of that name too, which is another page."""
     monkeypatch.setenv("TROUBLESHOOT_SITE", "https://docs.example.org")
-    shown = render(read("Something is off with my run and I cannot say what.", Says(causes=["numerics/tf32"])))
-    assert "https://docs.example.org/causes/numerics/tf32/" in shown
+    text = "Numbers of my matrix product drift between my old card and the new one, same seed, everything single precision."
+    for entry, kind in (("none", "cause"), ("numerics/tf32", BASE.entry("numerics/tf32").kind)):
+        found = read(text, Says(causes=["numerics/tf32"], entry=entry))
+        assert (found.first.issue, found.first.kind) == ("numerics/tf32", kind)
+        place = "causes" if kind == "cause" else "issues"
+        assert f"https://docs.example.org/{place}/numerics/tf32/" in render(found)
 
 
 def test_an_entry_that_the_report_rules_out_is_not_taken() -> None:

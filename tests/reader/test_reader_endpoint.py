@@ -86,6 +86,37 @@ def test_the_request_is_of_openais_form_and_the_key_is_from_the_environment(monk
     assert KEY not in data.decode()
 
 
+#: What servers put around an answer: vLLM with and without its parser of reasoning, llama.cpp's server, Ollama.
+FORMS = {
+    "vllm": {
+        "id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": "m",
+        "choices": [{
+            "index": 0, "logprobs": None, "finish_reason": "stop", "stop_reason": None,
+            "message": {
+                "role": "assistant", "reasoning_content": "Let me see.", "content": "{}", "refusal": None, "tool_calls": []
+            },
+        }],
+        "usage": {"prompt_tokens": 5, "total_tokens": 9, "completion_tokens": 4, "prompt_tokens_details": None}, "prompt_logprobs": None,
+    },
+    "llama.cpp": {
+        "choices": [{"finish_reason": "stop", "index": 0, "message": {"role": "assistant", "content": "{}"}}], "created": 1, "model": "m",
+        "system_fingerprint": "b1-1", "object": "chat.completion", "id": "chatcmpl-1", "timings": {"prompt_n": 1, "predicted_ms": 3.5},
+        "usage": {"completion_tokens": 4, "prompt_tokens": 5, "total_tokens": 9},
+    },
+    "ollama": {
+        "id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": "m", "system_fingerprint": "fp_ollama",
+        "choices": [{"index": 0, "message": {"role": "assistant", "content": "{}"}, "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": 5, "completion_tokens": 4, "total_tokens": 9},
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("server", FORMS)
+def test_the_forms_of_usual_servers_are_read(server: str) -> None:
+    with endpoint(body=json.dumps(FORMS[server]).encode()) as (url, _):
+        assert asked(url) == Reply("{}")
+
+
 def test_openais_own_key_goes_to_openai_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     from troubleshoot.reader.endpoint import headers
 

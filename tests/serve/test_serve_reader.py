@@ -135,7 +135,7 @@ def test_a_cause_can_be_told_to_have_been_helped(tmp_path: Path) -> None:
     """The page's buttons are there for the general advice of a cause too."""
     with TestClient(create_app(Settings(engines=1, feedback=tmp_path / "f.db")), base_url="http://localhost") as one:
         for fix, status in (("nothing-of-the-kind", 404), (None, 201)):
-            assert one.post("/v1/feedback", json={"issue": "numerics/tf32", "fix": fix, "worked": True}).status_code == status
+            assert one.post("/v1/feedback", json={"issue": "numerics/bf16-rounding", "fix": fix, "worked": True}).status_code == status
 
 
 def test_without_a_reader_no_worker_is_asked_for_a_question(monkeypatch: pytest.MonkeyPatch) -> None:

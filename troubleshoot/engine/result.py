@@ -67,8 +67,8 @@ class IssueDiagnosis:
     """One known issue with one cause, ranked.
 
     ``failure`` is the index of the failure that it explains (None: a symptom of the whole report). ``confidence`` is the probability
-    of this issue, ``cause_confidence`` that of its cause. ``note`` says what this cause means in a family of several. Where a model that
-    reads named a cause and no entry describes the report, ``issue`` is the code of the cause, with the base's general advice for it.
+    of this issue, ``cause_confidence`` that of its cause. ``note`` says what this cause means in a family of several. ``kind`` is
+    "issue", "family", or "cause" where a model that reads named a cause and no entry describes the report: ``issue`` is then its code.
     """
 
     issue: str

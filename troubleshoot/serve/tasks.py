@@ -128,7 +128,7 @@ def feedback(engine: Engine, body: bytes) -> tuple[str, str | None, bool, str | 
         raise invalid(error) from None
     # A cause by itself is answered where a language model named it and no entry describes the report.
     cause = engine.base.causes.causes.get(wanted.issue)
-    if cause is not None:
+    if cause is not None and wanted.issue not in engine.base.index.ids:
         name, fixes = wanted.issue, frozenset(fix.id for fix in cause.fixes)
     else:
         entry = _entry(engine.base.entry, wanted.issue)

@@ -59,8 +59,7 @@ def _document(
     sections.append(Section(words("Seen"), _seen(diagnosis, one, words)))
     if one.verify:
         sections.append(Section(words("Check"), (Code(one.verify, "sh"),)))
-    # What no entry describes is told by its cause alone.
-    page = entry_address(one.issue, words.language, "causes" if one.issue == one.cause else "issues")
+    page = entry_address(one.issue, words.language, "causes" if one.kind == "cause" else "issues")
     if page is not None and not words.face:
         sections.append(Section(words("Page"), (Prose(page),)))
     if lead:

@@ -347,7 +347,7 @@ _ZH: dict[str, str] = {
     "reader.changed": "答案以它为准。",
     "reader.same": "规则的答案不变。",
     "reader.dropped": "未予采信：{n} 条。",
-    "reader.quote": "{what}：“{quote}”",
+    "reader.quote": "{what}，原文是“{quote}”",
     "reader.outcome.gone": "问题消失",
     "reader.outcome.same": "没有变化",
     "reader.outcome.other": "变成另一种失败",

@@ -95,7 +95,8 @@ def _issue(hypothesis: Hypothesis, fixes: tuple[HeldFix, ...], base: KnowledgeBa
         cause_confidence=hypothesis.cause_confidence,
         explanation=(chinese.explanation if chinese else entry.explanation).strip(),
         note=note,
-        kind=entry.kind,
+        # A cause by itself is told as an entry; an entry of the base may bear its name.
+        kind=entry.kind if entry.id in base.index.ids and base.entry(entry.id) is entry else "cause",
         impact=entry.impact,
         affected=affected_texts(entry.affected),
         models=entry.models,

@@ -48,7 +48,8 @@ _DECODER = msgspec.json.Decoder(_Answer)
 def believed(text: str, question: Question) -> Reading | None:
     """Hold a model's answer against what it was asked; None where it does not have the form that was asked for."""
     try:
-        answer = _DECODER.decode(text.encode())
+        # Servers that know nothing of a model's thoughts leave them before the answer.
+        answer = _DECODER.decode(text.rpartition("</think>")[2].encode())
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
     lines = [_flat(line) for line in question.lines]
