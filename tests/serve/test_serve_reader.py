@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 import time
 from collections.abc import Iterator
@@ -142,3 +143,18 @@ def test_without_a_reader_no_worker_is_asked_for_a_question(monkeypatch: pytest.
     with TestClient(create_app(Settings(engines=1)), base_url="http://localhost") as one:
         assert diagnosed(one, UNSURE)["reader"] is None
     assert Model.bodies == []
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks at processes in /proc")
+def test_no_worker_has_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They read strangers' text; the process that asks the model is another one."""
+    from servers import children
+
+    for name in ("TROUBLESHOOT_READER_KEY", "OPENAI_API_KEY"):
+        monkeypatch.setenv(name, "sk-of-the-operator")
+    before = set(children(os.getpid()))
+    with TestClient(create_app(Settings(engines=1)), base_url="http://localhost") as one:
+        diagnosed(one, SURE)
+        begun = set(children(os.getpid())) - before
+        assert begun
+        assert not [process for process in begun if b"sk-of-the-operator" in Path(f"/proc/{process}/environ").read_bytes()]
