@@ -306,6 +306,19 @@ def test_an_answer_above_nine_tenths_stands_against_any_model() -> None:
     held(40)
 
 
+def test_where_the_message_is_known_only_its_own_causes_can_come_first() -> None:
+    """However unsure the rules are which of them it is."""
+    text = "RuntimeError: mat1 and mat2 must have the same dtype, but got Float and Half"
+    one = examine(text, kb=BASE)
+    assert one.hypotheses[0].cause_confidence < SURE
+    own = {hypothesis.cause for hypothesis in one.hypotheses}
+    for cause in (*BASE.causes.causes, "none"):
+        found = read(text, Says(causes=[cause]))
+        assert found.first.issue in {hypothesis.entry.id for hypothesis in one.hypotheses}
+        assert found.first.cause in own
+        assert cause in own or found.first.cause == one.hypotheses[0].cause
+
+
 @pytest.mark.slow
 def test_all_answers_above_nine_tenths_stand_against_any_model() -> None:
     held(1)

@@ -1,7 +1,8 @@
 """What a model's ranking changes: one term of bounded strength beside the probability that the rules gave their answer.
 
 The answer of the rules and the cause that the model names are two hypotheses. To the second goes all that the rules left open, and the
-model's ranking multiplies the odds by nine at most. So an answer of the rules that is likelier than 0.9 stands, whatever a model says.
+model's ranking multiplies the odds by nine at most. So an answer of the rules that is likelier than 0.9 stands, whatever a model says; and
+where they know the very message, only a cause that it can have may come first.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from troubleshoot.engine.consulting.asking import SURE
 from troubleshoot.engine.consulting.believing import Reading
 from troubleshoot.engine.evidence import Facts
 from troubleshoot.engine.matching import Search, recalled
-from troubleshoot.engine.ranking import LIKELY, Hypothesis, capped
+from troubleshoot.engine.ranking import LIKELY, TEMPLATE, Hypothesis, capped
 from troubleshoot.knowledge.base import KnowledgeBase
 from troubleshoot.knowledge.schema import NO_CAUSE, Cause, Chinese, Entry, Signature
 from troubleshoot.reading.report import Report
@@ -32,14 +33,15 @@ def decided(
     ranked: tuple[Hypothesis, ...], reading: Reading, report: Report, facts: Facts, search: Search, base: KnowledgeBase
 ) -> tuple[Hypothesis, ...]:
     """Return the hypotheses with the model's term: the first one kept, or another one put before it."""
-    if not reading.causes:
-        return ranked
     answered = bool(ranked) and ranked[0].confidence >= LIKELY
+    causes = _open(reading.causes, ranked) if answered else reading.causes
+    if not causes:
+        return ranked
     own = ranked[0].cause if answered else NO_CAUSE
     likely = min(ranked[0].cause_confidence, 1 - 1e-6) if answered else 1 - _SILENT
-    terms = {cause: STRENGTH * _NEXT**at for at, cause in enumerate(reading.causes)}
+    terms = {cause: STRENGTH * _NEXT**at for at, cause in enumerate(causes)}
     # Of the others the one that is named first; without one, whatever is left.
-    other = next((cause for cause in reading.causes if cause != own), None)
+    other = next((cause for cause in causes if cause != own), None)
     odds = (1 - likely) / likely * math.exp((terms[other] if other else 0.0) - terms.get(own, 0.0))
     share = odds / (1 + odds)
     if other is None or odds <= 1:
@@ -47,6 +49,15 @@ def decided(
     if other == NO_CAUSE:
         return _kept(ranked, 1 - share, likely)
     return _preferred(ranked, other, share, reading, report, facts, search, base)
+
+
+def _open(causes: tuple[str, ...], ranked: tuple[Hypothesis, ...]) -> tuple[str, ...]:
+    """Return those of a ranking that the rules leave open: where they know the failure's very message, only the causes that it can have."""
+    first = ranked[0]
+    if first.candidate.where not in TEMPLATE or first.entry.fallback:
+        return causes
+    known = {one.cause for one in ranked} | {weighted.cause for weighted in first.entry.causes if weighted.cause == NO_CAUSE}
+    return tuple(cause for cause in causes if cause in known)
 
 
 def _kept(ranked: tuple[Hypothesis, ...], share: float, before: float) -> tuple[Hypothesis, ...]:
