@@ -116,7 +116,7 @@ class Culprit:
     why: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Diagnosis:
     """Ranked known issues with confidence, evidence, fixes and questions. ``str()`` is the terminal text without colour."""
 
@@ -133,6 +133,11 @@ class Diagnosis:
     culprit: Culprit | None = None
     errors: tuple[str, ...] = ()
     refuted: tuple[tuple[str, EvidenceItem], ...] = ()
+
+    def __repr__(self) -> str:
+        """In short, and without the report's text: what a notebook or a test prints is not masked."""
+        first = f", {self.first.issue!r}" if self.first is not None else ""
+        return f"<{type(self).__name__} {self.verdict}{first}>"
 
     @property
     def first(self) -> IssueDiagnosis | None:
