@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from troubleshoot.reading.module_path import Shown, module_path
 from troubleshoot.reading.places import is_outside, locate
 from troubleshoot.reading.report import Frame, RaisedException, Report
 
@@ -67,7 +68,8 @@ class Named(msgspec.Struct, frozen=True):
 def names_of(raised: RaisedException, report: Report, caught: Mapping[str, str]) -> Named:
     """Return what an exception's frames name. ``caught`` is what its message says of dtypes and devices, by fact."""
     user, library = _lines(raised.frames)
-    return Named(FailurePlace(user, library))
+    module = module_path(raised.frames, Shown(report.lines, report.numbers))
+    return Named(FailurePlace(user, library, module))
 
 
 def _lines(frames: tuple[Frame, ...]) -> tuple[CodeLine | None, CodeLine | None]:

@@ -1,0 +1,316 @@
+"""From the frames of a traceback to the module that was called last: ``model.qformer.layernorm``.
+
+The line of each frame holds the call that leads to the next frame. Where it is missing, or two of its calls could be the one, the path
+says less: ``…`` stands for steps that are not known (none, one or several), ``[…]`` for an index.
+"""
+
+# ruff: noqa: SIM905  (lists of words read better as text)
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+
+from troubleshoot.basics.patterns import anchored, searched
+from troubleshoot.reading import grammar
+from troubleshoot.reading.calls import INDEX, RESULT, Call, Line, read_line
+from troubleshoot.reading.places import locate
+from troubleshoot.reading.report import Frame
+
+#: Steps that are not known.
+GAP = "…"
+#: Frames that are followed; the outermost and innermost of a longer traceback.
+_MOST = 200
+
+Path = tuple[str, ...]
+
+#: A call by one of these names is a call of the object before the dot.
+_SAME = frozenset(
+    "__call__ forward _call_impl _wrapped_call_impl _slow_forward _old_forward model_forward _orig_forward __wrapped__".split()
+)
+#: Files of torch whose frames are a module's own code, or name the module that they call.
+_OWN_CODE = ("torch/nn/modules/", "torch/nn/parallel/", "torch/nn/utils/", "torch/nn/functional.py", "torch/distributed/", "torch/ao/")
+_MODULE_CALL = "torch/nn/modules/module.py"
+#: Loops in torch's own modules: (file, name) -> what it goes through.
+_LOOPS = {
+    ("torch/nn/modules/container.py", "module"): (INDEX,),
+    ("torch/nn/modules/transformer.py", "mod"): ("layers", INDEX),
+}
+#: What is no module: namespaces of functions, functions, and methods of tensors.
+_NAMESPACES = frozenset("torch F nn np numpy math einops functional functools itertools logger logging warnings os sys time jnp tf".split())
+_FUNCTIONS = frozenset(
+    "len range isinstance getattr hasattr setattr list tuple dict set int float str bool print zip enumerate min max sum any all sorted "
+    "reversed type super repr abs round iter next slice partial rearrange repeat tqdm id vars".split()
+)
+_TENSOR_METHODS = frozenset(
+    "view reshape transpose permute contiguous to float half double bfloat16 long int bool size dim unsqueeze squeeze expand expand_as "
+    "type type_as flatten unflatten chunk split detach clone cpu cuda item sum mean masked_fill masked_fill_ repeat view_as reshape_as "
+    "softmax sigmoid tanh exp log sqrt pow abs max min argmax argmin mul mul_ add add_ sub div div_ matmul bmm mm t any all numel "
+    "repeat_interleave unbind gather index_select copy_ zero_ fill_ clamp clip roll movedim swapaxes new_zeros new_ones new_full "
+    "new_tensor norm var std cumsum triu tril bool eq ne lt gt le ge get items keys values append pop format join split update "
+    "numpy tolist backward requires_grad_ is_floating_point narrow nonzero where".split()
+)
+_FOR = searched(r"\bfor\s+([^\W\d]\w*(?:\s*,\s*[^\W\d]\w*){0,3})\s+in\s+(?:enumerate\(|zip\(|tqdm\(|reversed\()?\s*self\.(\w[\w.]{0,80})")
+_PYTHON = anchored(r".*/(?:python|Python)3\.?([1-3]?\d)/")
+
+
+class Shown:
+    """The lines of the report around its frames: carets, and the code that notebooks show."""
+
+    def __init__(self, lines: Sequence[str], numbers: Sequence[int]) -> None:
+        self._lines = lines
+        self._numbers = numbers
+
+    def below(self, frame: Frame, most: int = 12) -> Sequence[str]:
+        """Return the lines from the frame's first one on."""
+        at = bisect_left(self._numbers, frame.at)
+        return self._lines[at : at + most]
+
+    def marks(self, frame: Frame) -> tuple[int, int] | None:
+        """Return the columns of the frame's code that carets mark, on its first line; None without carets."""
+        code = frame.code
+        if not code or not code.isascii():
+            return None
+        shown = self.below(frame, 4)
+        for above, line in zip(shown[1:], shown[2:], strict=False):
+            if grammar.is_carets(line.strip()):
+                margin = grammar.indent(above)
+                if above.strip() != code:
+                    return None
+                start, end = grammar.indent(line) - margin, len(line.rstrip()) - margin
+                return (start, end) if 0 <= start < end else None
+            if line.lstrip().startswith('File "'):
+                break
+        return None
+
+
+def module_path(frames: Sequence[Frame], shown: Shown) -> str:
+    """Return the path of the module that was called last, as the outermost code that names it calls it; empty where it is not known."""
+    walk = _Walk(_kept(frames), shown)
+    return written(walk.module or ())
+
+
+def written(path: Path) -> str:
+    """Return a path as one text."""
+    text = ""
+    for part in path:
+        text += part if part[0] == "[" or not text else f".{part}"
+    named = [part for part in path[1:] if part != GAP]
+    return text if path and path[-1] != GAP and (named or path[0] != GAP) else ""
+
+
+def _kept(frames: Sequence[Frame]) -> list[Frame]:
+    return [*frames[: _MOST // 2], *frames[-(_MOST // 2) :]] if len(frames) > _MOST else list(frames)
+
+
+def _joined(path: Path, *parts: str) -> Path:
+    """Return a path with more steps, without two gaps in a row."""
+    for part in parts:
+        if part != GAP or not path or path[-1] != GAP:
+            path = (*path, part)
+    return path
+
+
+class _Step:
+    """A frame that calls by itself, and what lies between it and the next one."""
+
+    __slots__ = ("checkpoint", "entered", "frame", "function", "line", "short", "user")
+
+    def __init__(self, frame: Frame, short: str, user: bool, line: Line | None) -> None:
+        self.frame = frame
+        self.short = short
+        self.user = user
+        self.line = line
+        #: Frames of nn.Module's own call follow, or those of gradient checkpointing; an autograd function's ``apply``.
+        self.entered = False
+        self.checkpoint = False
+        self.function = False
+
+
+class _Walk:
+    """Follows the calls. ``module`` is the path of the module that was entered last."""
+
+    def __init__(self, frames: list[Frame], shown: Shown) -> None:
+        self.shown = shown
+        self.module: Path | None = None
+        #: What ``self`` is in the frame that is looked at.
+        self.own: Path | None = None
+        self.steps = _steps(frames)
+        self.told = any(step.entered for step in self.steps)
+        self.carets = any(shown.marks(step.frame) for step in self.steps[-8:])
+        for here, there in zip(self.steps, self.steps[1:], strict=False):
+            self._follow(here, there)
+        if self.steps and self.steps[-1].entered:
+            # The frames of what was called last were cut off.
+            last = self.steps[-1]
+            self.module = self._called(last, None)
+
+    def _follow(self, here: _Step, there: _Step) -> None:
+        """Go from one frame to the next one."""
+        name = there.frame.function or ""
+        same = here.frame.function == name and here.frame.number == there.frame.number
+        if name.startswith("<") and name != "<module>" and (here.frame.code == there.frame.code or name == "<lambda>") and not same:
+            # A comprehension of the same line, a lambda of the same function.
+            return
+        if here.entered or (name == "forward" and not self.told and not here.function):
+            self.module = self.own = self._called(here, there)
+        else:
+            self.own = self._method(here, name)
+        if there.user and (not self.own or self.own[0] == GAP):
+            if self.own is not None and self.own == self.module:
+                self.module = ("self",)
+            self.own = ("self",)
+
+    def _called(self, here: _Step, there: _Step | None) -> Path:
+        """Return the path of the module that a frame called."""
+        unknown = _joined(self.module or self.own or (), GAP)
+        parts = self._chosen(here, "")
+        return self._resolved(parts, here) if parts else unknown
+
+    def _method(self, here: _Step, name: str) -> Path | None:
+        """Return what ``self`` is in a function or method of the given name that a frame called."""
+        if name == "__init__":
+            return (GAP,)
+        parts = self._chosen(here, name)
+        if parts is None:
+            return _joined(self.module, GAP) if self.module else None
+        if parts[-1] == name or parts[-1] in _SAME:
+            if len(parts) == 1:
+                # A plain function: one that uses `self` is defined inside of this one.
+                return self.own
+            return self._resolved(parts[:-1], here)
+        if name == "__call__":
+            return self._resolved(parts, here)
+        return _joined(self.module, GAP) if self.module else None
+
+    def _chosen(self, here: _Step, name: str) -> Path | None:
+        """Return what the frame's line calls to get to the next frame, a function ``name`` (empty: a module), None where it is not clear."""
+        line = here.line
+        if line is None or here.frame.code is None:
+            return None
+        call, sure = self._marked(here, line)
+        if not sure:
+            call = self._likely(here, line, name)
+        if call is None:
+            return None if name == "" or sure else _referred(line, name)
+        if here.checkpoint:
+            first = call.arguments[0] if call.arguments else ""
+            names = read_line(first)
+            return names.names[0] if names.names and not names.calls else (GAP,)
+        if name and call.parts[-1] != name and name != "__call__":
+            # A function that was handed over.
+            return _referred(line, name) or call.parts
+        return call.parts
+
+    def _marked(self, here: _Step, line: Line) -> tuple[Call | None, bool]:
+        """Return the call that carets mark, and whether they decide. Where others are marked, the whole of an unmarked line is meant."""
+        marks = self.shown.marks(here.frame)
+        whole = len(line.code)
+        if marks is None:
+            if not self.carets or not line.code.isascii():
+                return None, False
+            marks = (0, whole)
+        for call in line.calls:
+            if call.start == marks[0] and (call.end or whole) == marks[1]:
+                return call, True
+        return None, marks[1] - marks[0] < whole
+
+    def _likely(self, here: _Step, line: Line, name: str) -> Call | None:
+        """Return the only call that can lead to the next frame, without carets."""
+        if line.continues and not _spots_calls(here.frame.path):
+            # Before Python 3.8 the line of a call is the one where its arguments end.
+            return None
+        if name:
+            found = [call for call in line.calls if call.parts[-1] == name]
+            if found:
+                return found[0] if len({call.parts for call in found}) == 1 else None
+            if name != "__call__" and len(line.calls) > 1:
+                return None
+        found = [call for call in line.calls if _may_be_module(call.parts)]
+        return found[0] if found and len({call.parts for call in found}) == 1 else None
+
+    def _resolved(self, parts: Path, here: _Step) -> Path:
+        """Return the path of an object that the code of a frame names."""
+        root, rest = parts[0], parts[1:]
+        if root == "self":
+            path = self.own or (("self",) if here.user else (GAP,))
+        elif root == "super" and rest[:1] == (RESULT,):
+            path, rest = self.own or (GAP,), rest[1:]
+        elif root in (RESULT, GAP):
+            path = _joined(self.module or (), GAP)
+        elif (here.short, root) in _LOOPS:
+            path = (*(self.own or (GAP,)), *_LOOPS[here.short, root])
+        elif self.module:
+            loop = self._loop(here, root)
+            path = (*self.own, *loop) if loop and self.own else _joined(self.own or self.module, GAP)
+        elif here.short.startswith("torch/"):
+            path = (GAP,)
+        else:
+            path = (root,)
+        for part in rest:
+            if part == RESULT:
+                # What was called could be anything, and what it returned too.
+                path = _joined(path[:-1] or path, GAP)
+            elif part not in _SAME:
+                path = _joined(path, part)
+        return path
+
+    def _loop(self, here: _Step, name: str) -> Path | None:
+        """Return what a loop that the report shows goes through."""
+        for text in (here.frame.code or "", *self.shown.below(here.frame)):
+            if "for " in text and "self." in text:
+                for match in _FOR.finditer(text[:300]):
+                    if name in [one.strip() for one in match[1].split(",")] and "zip" not in match[0]:
+                        return (*match[2].rstrip(".").split("."), INDEX)
+        return None
+
+
+def _steps(frames: list[Frame]) -> list[_Step]:
+    """Return the frames that call by themselves: without nn.Module's own, torch's wrappers, and decorators."""
+    steps: list[_Step] = []
+    for frame in frames:
+        owner, short = locate(frame.path)
+        last = steps[-1] if steps else None
+        if owner == "torch" and (short == _MODULE_CALL or not short.startswith(_OWN_CODE)):
+            if last is not None:
+                last.entered = last.entered or short == _MODULE_CALL
+                last.checkpoint = last.checkpoint or short == "torch/utils/checkpoint.py"
+                last.function = last.function or short == "torch/autograd/function.py"
+            continue
+        if short.startswith("accelerate/") and short.endswith(("hooks.py", "operations.py")):
+            continue
+        line = read_line(frame.code) if frame.code else None
+        if line is not None and last is not None and _only_hands_on(line, frame):
+            continue
+        steps.append(_Step(frame, short, owner == "user", line))
+    return steps
+
+
+def _only_hands_on(line: Line, frame: Frame) -> bool:
+    """Tell whether a frame is a decorator's: it calls a plain name with what it was given, ``func(self, *args, **kwargs)``."""
+    if len(line.calls) != 1 or len(line.calls[0].parts) != 1 or frame.function in ("forward", "<module>"):
+        return False
+    arguments = line.calls[0].arguments
+    return any(one.startswith("*") for one in arguments) and all(one.startswith("*") or one in ("self", "module") for one in arguments)
+
+
+def _may_be_module(parts: Path) -> bool:
+    """Tell whether what is called may be a module, as far as its name tells."""
+    root, last = parts[0], parts[-1]
+    if len(parts) == 1:
+        return root not in _FUNCTIONS and root not in _NAMESPACES
+    if root in _NAMESPACES:
+        return False
+    # `self.norm(x)` is a module's, `x.norm()` and `self.weight.norm()` a tensor's.
+    return last not in _TENSOR_METHODS or (root == "self" and len(parts) == 2)
+
+
+def _referred(line: Line, name: str) -> Path | None:
+    """Return the method of the given name that a line hands to another function."""
+    found = {names for names in line.names if names[-1] == name}
+    return found.pop() if len(found) == 1 else None
+
+
+def _spots_calls(path: str) -> bool:
+    """Tell whether a frame's file is of a Python that gives the line where a call begins (3.8 and later)."""
+    match = _PYTHON.match(path)
+    return match is not None and int(match[1]) >= 8
