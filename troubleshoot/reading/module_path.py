@@ -49,6 +49,13 @@ _TENSOR_METHODS = frozenset(
     "new_tensor norm var std cumsum triu tril bool eq ne lt gt le ge get items keys values append pop format join split update "
     "numpy tolist backward requires_grad_ is_floating_point narrow nonzero where".split()
 )
+#: Ends of words in the names of modules, with the file of torch that holds such classes.
+_KINDS = (
+    ("dropout.py", ("drop", "dropout")),
+    ("activation.py", ("act", "activation", "relu", "gelu", "silu", "softmax", "sigmoid", "tanh")),
+    ("normalization.py", ("norm", "ln")),
+    ("batchnorm.py", ("norm", "bn")),
+)
 _FOR = searched(r"\bfor\s+([^\W\d]\w*(?:\s*,\s*[^\W\d]\w*){0,3})\s+in\s+(?:enumerate\(|zip\(|tqdm\(|reversed\()?\s*self\.(\w[\w.]{0,80})")
 _PYTHON = anchored(r".*/(?:python|Python)3\.?([1-3]?\d)/")
 
@@ -135,10 +142,12 @@ class _Walk:
         #: What ``self`` is in the frame that is looked at.
         self.own: Path | None = None
         self.steps = _steps(frames)
+        self.before: _Step | None = None
         self.told = any(step.entered for step in self.steps)
         self.carets = any(shown.marks(step.frame) for step in self.steps[-8:])
         for here, there in zip(self.steps, self.steps[1:], strict=False):
             self._follow(here, there)
+            self.before = here
         if self.steps and self.steps[-1].entered:
             # The frames of what was called last were cut off.
             last = self.steps[-1]
@@ -163,7 +172,7 @@ class _Walk:
     def _called(self, here: _Step, there: _Step | None) -> Path:
         """Return the path of the module that a frame called."""
         unknown = _joined(self.module or self.own or (), GAP)
-        parts = self._chosen(here, "")
+        parts = self._chosen(here, "", there)
         return self._resolved(parts, here) if parts else unknown
 
     def _method(self, here: _Step, name: str) -> Path | None:
@@ -173,6 +182,9 @@ class _Walk:
         parts = self._chosen(here, name)
         if parts is None:
             return _joined(self.module, GAP) if self.module else None
+        if len(parts) == 1 and parts[0] != name and self.before is not None and self.before.line is not None:
+            # A method that the caller handed over.
+            parts = _referred(self.before.line, name) or parts
         if parts[-1] == name or parts[-1] in _SAME:
             if len(parts) == 1:
                 # A plain function: one that uses `self` is defined inside of this one.
@@ -182,14 +194,14 @@ class _Walk:
             return self._resolved(parts, here)
         return _joined(self.module, GAP) if self.module else None
 
-    def _chosen(self, here: _Step, name: str) -> Path | None:
+    def _chosen(self, here: _Step, name: str, there: _Step | None = None) -> Path | None:
         """Return what the frame's line calls to get to the next frame, a function ``name`` (empty: a module), None where it is not clear."""
         line = here.line
         if line is None or here.frame.code is None:
             return None
         call, sure = self._marked(here, line)
         if not sure:
-            call = self._likely(here, line, name)
+            call = self._likely(here, line, name, there)
         if call is None:
             return None if name == "" or sure else _referred(line, name)
         if here.checkpoint:
@@ -214,7 +226,7 @@ class _Walk:
                 return call, True
         return None, marks[1] - marks[0] < whole
 
-    def _likely(self, here: _Step, line: Line, name: str) -> Call | None:
+    def _likely(self, here: _Step, line: Line, name: str, there: _Step | None) -> Call | None:
         """Return the only call that can lead to the next frame, without carets."""
         if line.continues and not _spots_calls(here.frame.path):
             # Before Python 3.8 the line of a call is the one where its arguments end.
@@ -226,6 +238,8 @@ class _Walk:
             if name != "__call__" and len(line.calls) > 1:
                 return None
         found = [call for call in line.calls if _may_be_module(call.parts)]
+        if there is not None and len(found) > 1 and not name:
+            found = [call for call in found if _may_be_in(there.short, call.parts[-1])]
         return found[0] if found and len({call.parts for call in found}) == 1 else None
 
     def _resolved(self, parts: Path, here: _Step) -> Path:
@@ -241,9 +255,13 @@ class _Walk:
             path = (*(self.own or (GAP,)), *_LOOPS[here.short, root])
         elif self.module:
             loop = self._loop(here, root)
-            path = (*self.own, *loop) if loop and self.own else _joined(self.own or self.module, GAP)
+            # In a method of something else that the module called (an attention processor), any module around may be meant.
+            path = (*self.own, *loop) if loop and self.own else _joined(self.module, GAP)
         elif here.short.startswith("torch/"):
             path = (GAP,)
+        elif self.own and self.own[0] != GAP and not here.user:
+            # A library's own variable: the user knows the object whose method this is.
+            path = _joined(self.own, GAP)
         else:
             path = (root,)
         for part in rest:
@@ -279,15 +297,20 @@ def _steps(frames: list[Frame]) -> list[_Step]:
         if short.startswith("accelerate/") and short.endswith(("hooks.py", "operations.py")):
             continue
         line = read_line(frame.code) if frame.code else None
-        if line is not None and last is not None and _only_hands_on(line, frame):
+        if line is not None and last is not None and _only_hands_on(line, frame, last):
             continue
         steps.append(_Step(frame, short, owner == "user", line))
     return steps
 
 
-def _only_hands_on(line: Line, frame: Frame) -> bool:
-    """Tell whether a frame is a decorator's: it calls a plain name with what it was given, ``func(self, *args, **kwargs)``."""
+def _only_hands_on(line: Line, frame: Frame, caller: _Step) -> bool:
+    """Tell whether a frame is a decorator's: it calls a plain name with what it was given, ``func(self, *args, **kwargs)``.
+
+    A function that its caller calls by its name is itself: a decorator stands in front of it under another name.
+    """
     if len(line.calls) != 1 or len(line.calls[0].parts) != 1 or frame.function in ("forward", "<module>"):
+        return False
+    if caller.line is not None and any(call.parts[-1] == frame.function for call in caller.line.calls):
         return False
     arguments = line.calls[0].arguments
     return any(one.startswith("*") for one in arguments) and all(one.startswith("*") or one in ("self", "module") for one in arguments)
@@ -302,6 +325,15 @@ def _may_be_module(parts: Path) -> bool:
         return False
     # `self.norm(x)` is a module's, `x.norm()` and `self.weight.norm()` a tensor's.
     return last not in _TENSOR_METHODS or (root == "self" and len(parts) == 2)
+
+
+def _may_be_in(short: str, name: str) -> bool:
+    """Tell whether a module with such a name may be of a class of the given file of torch: a dropout is no Linear."""
+    folder, _, file = short.rpartition("/")
+    if folder != "torch/nn/modules" or file in ("container.py", "module.py"):
+        return True
+    kinds = {kind for word in name.lower().split("_") for kind, words in _KINDS if word.rstrip("0123456789").endswith(words)}
+    return not kinds or file in kinds
 
 
 def _referred(line: Line, name: str) -> Path | None:
