@@ -15,11 +15,12 @@ from troubleshoot.reading import grammar
 from troubleshoot.reading.calls import INDEX, RESULT, Call, Line, read_line
 from troubleshoot.reading.places import locate
 from troubleshoot.reading.report import Frame
+from troubleshoot.reading.tracebacks import ELIDED
 
 #: Steps that are not known.
 GAP = "…"
-#: Frames that are followed; the outermost and innermost of a longer traceback.
-_MOST = 200
+#: Frames that are followed: no model is deeper, a runaway recursion is.
+_MOST = 400
 
 Path = tuple[str, ...]
 
@@ -29,7 +30,9 @@ _SAME = frozenset(
 )
 #: Files of torch whose frames are a module's own code, or name the module that they call.
 _OWN_CODE = ("torch/nn/modules/", "torch/nn/parallel/", "torch/nn/utils/", "torch/nn/functional.py", "torch/distributed/", "torch/ao/")
-_MODULE_CALL = "torch/nn/modules/module.py"
+_MODULE = "torch/nn/modules/module.py"
+#: The functions of that file that lead to a module's ``forward``.
+_MODULE_CALLS = frozenset("__call__ _call_impl _wrapped_call_impl _slow_forward inner".split())
 #: Loops in torch's own modules: (file, name) -> what it goes through.
 _LOOPS = {
     ("torch/nn/modules/container.py", "module"): (INDEX,),
@@ -61,11 +64,22 @@ _PYTHON = anchored(r".*/(?:python|Python)3\.?([1-3]?\d)/")
 
 
 class Shown:
-    """The lines of the report around its frames: carets, and the code that notebooks show."""
+    """The lines of the report around its frames: carets, and the code that notebooks show.
 
-    def __init__(self, lines: Sequence[str], numbers: Sequence[int]) -> None:
+    ``whole`` tells that no frame was left out.
+    """
+
+    def __init__(self, lines: Sequence[str], numbers: Sequence[int], whole: bool = False) -> None:
         self._lines = lines
         self._numbers = numbers
+        self._whole = whole
+
+    def elided(self, above: Frame, below: Frame) -> bool:
+        """Tell whether something between two frames stands for others."""
+        if self._whole or not 0 < below.at - above.at < 40:
+            return False
+        at = bisect_left(self._numbers, above.at)
+        return any(line.lstrip().startswith(ELIDED) for line in self._lines[at + 1 : bisect_left(self._numbers, below.at)])
 
     def below(self, frame: Frame, most: int = 12) -> Sequence[str]:
         """Return the lines from the frame's first one on."""
@@ -92,8 +106,9 @@ class Shown:
 
 def module_path(frames: Sequence[Frame], shown: Shown) -> str:
     """Return the path of the module that was called last, as the outermost code that names it calls it; empty where it is not known."""
-    walk = _Walk(_kept(frames), shown)
-    return written(walk.module or ())
+    if len(frames) > _MOST:
+        return ""
+    return written(_Walk(frames, shown).module or ())
 
 
 def written(path: Path) -> str:
@@ -102,11 +117,7 @@ def written(path: Path) -> str:
     for part in path:
         text += part if part[0] == "[" or not text else f".{part}"
     named = [part for part in path[1:] if part != GAP]
-    return text if path and path[-1] != GAP and (named or path[0] != GAP) else ""
-
-
-def _kept(frames: Sequence[Frame]) -> list[Frame]:
-    return [*frames[: _MOST // 2], *frames[-(_MOST // 2) :]] if len(frames) > _MOST else list(frames)
+    return text if path and path[-1] != GAP and (named or path[0] not in (GAP, "self")) else ""
 
 
 def _joined(path: Path, *parts: str) -> Path:
@@ -120,30 +131,30 @@ def _joined(path: Path, *parts: str) -> Path:
 class _Step:
     """A frame that calls by itself, and what lies between it and the next one."""
 
-    __slots__ = ("checkpoint", "entered", "frame", "function", "line", "short", "user")
+    __slots__ = ("checkpoint", "cut", "entered", "frame", "function", "line", "short", "user")
 
     def __init__(self, frame: Frame, short: str, user: bool, line: Line | None) -> None:
         self.frame = frame
         self.short = short
         self.user = user
         self.line = line
-        #: Frames of nn.Module's own call follow, or those of gradient checkpointing; an autograd function's ``apply``.
+        #: Frames of nn.Module's own call follow, those of gradient checkpointing, an autograd function's ``apply``, or frames were left out.
         self.entered = False
         self.checkpoint = False
         self.function = False
+        self.cut = False
 
 
 class _Walk:
     """Follows the calls. ``module`` is the path of the module that was entered last."""
 
-    def __init__(self, frames: list[Frame], shown: Shown) -> None:
+    def __init__(self, frames: Sequence[Frame], shown: Shown) -> None:
         self.shown = shown
         self.module: Path | None = None
         #: What ``self`` is in the frame that is looked at.
         self.own: Path | None = None
-        self.steps = _steps(frames)
+        self.steps = _steps(frames, shown)
         self.before: _Step | None = None
-        self.told = any(step.entered for step in self.steps)
         self.carets = any(shown.marks(step.frame) for step in self.steps[-8:])
         for here, there in zip(self.steps, self.steps[1:], strict=False):
             self._follow(here, there)
@@ -160,7 +171,9 @@ class _Walk:
         if name.startswith("<") and name != "<module>" and (here.frame.code == there.frame.code or name == "<lambda>") and not same:
             # A comprehension of the same line, a lambda of the same function.
             return
-        if here.entered or (name == "forward" and not self.told and not here.function):
+        if here.cut:
+            self.own = self.module = _joined(self.module, GAP) if self.module else None
+        elif here.entered or ((name == "forward" or _in_module(there) > _in_module(here)) and not here.function):
             self.module = self.own = self._called(here, there)
         else:
             self.own = self._method(here, name)
@@ -173,7 +186,10 @@ class _Walk:
         """Return the path of the module that a frame called."""
         unknown = _joined(self.module or self.own or (), GAP)
         parts = self._chosen(here, "", there)
-        return self._resolved(parts, here) if parts else unknown
+        if parts is None or not (here.entered or parts[-1] in _SAME or parts[:-1] == ("self",) or (here.short, parts[0]) in _LOOPS):
+            # Without nn.Module's own frames, the name may be that of a function or a method, and frames may be missing.
+            return unknown
+        return self._resolved(parts, here)
 
     def _method(self, here: _Step, name: str) -> Path | None:
         """Return what ``self`` is in a function or method of the given name that a frame called."""
@@ -282,35 +298,46 @@ class _Walk:
         return None
 
 
-def _steps(frames: list[Frame]) -> list[_Step]:
+def _steps(frames: Sequence[Frame], shown: Shown) -> list[_Step]:
     """Return the frames that call by themselves: without nn.Module's own, torch's wrappers, and decorators."""
     steps: list[_Step] = []
-    for frame in frames:
+    for number, frame in enumerate(frames):
         owner, short = locate(frame.path)
         last = steps[-1] if steps else None
-        if owner == "torch" and (short == _MODULE_CALL or not short.startswith(_OWN_CODE)):
+        if last is not None and shown.elided(frames[number - 1], frame):
+            last.cut = True
+        calls = short == _MODULE and (frame.function in _MODULE_CALLS or frame.function is None)
+        if calls or (owner == "torch" and not short.startswith(_OWN_CODE)):
             if last is not None:
-                last.entered = last.entered or short == _MODULE_CALL
+                last.entered = last.entered or calls
                 last.checkpoint = last.checkpoint or short == "torch/utils/checkpoint.py"
                 last.function = last.function or short == "torch/autograd/function.py"
             continue
         if short.startswith("accelerate/") and short.endswith(("hooks.py", "operations.py")):
+            if last is not None:
+                # What accelerate wraps is a module's `forward`.
+                last.entered = last.entered or frame.function == "new_forward"
             continue
         line = read_line(frame.code) if frame.code else None
-        if line is not None and last is not None and _only_hands_on(line, frame, last):
+        if line is not None and _only_hands_on(line, frame, last):
             continue
         steps.append(_Step(frame, short, owner == "user", line))
     return steps
 
 
-def _only_hands_on(line: Line, frame: Frame, caller: _Step) -> bool:
+def _in_module(step: _Step) -> bool:
+    """Tell whether a frame is in the code of one of torch's modules."""
+    return step.short.startswith("torch/nn/modules/")
+
+
+def _only_hands_on(line: Line, frame: Frame, caller: _Step | None) -> bool:
     """Tell whether a frame is a decorator's: it calls a plain name with what it was given, ``func(self, *args, **kwargs)``.
 
     A function that its caller calls by its name is itself: a decorator stands in front of it under another name.
     """
     if len(line.calls) != 1 or len(line.calls[0].parts) != 1 or frame.function in ("forward", "<module>"):
         return False
-    if caller.line is not None and any(call.parts[-1] == frame.function for call in caller.line.calls):
+    if caller is not None and caller.line is not None and any(call.parts[-1] == frame.function for call in caller.line.calls):
         return False
     arguments = line.calls[0].arguments
     return any(one.startswith("*") for one in arguments) and all(one.startswith("*") or one in ("self", "module") for one in arguments)
@@ -321,7 +348,7 @@ def _may_be_module(parts: Path) -> bool:
     root, last = parts[0], parts[-1]
     if len(parts) == 1:
         return root not in _FUNCTIONS and root not in _NAMESPACES
-    if root in _NAMESPACES:
+    if root in _NAMESPACES or last == "apply":
         return False
     # `self.norm(x)` is a module's, `x.norm()` and `self.weight.norm()` a tensor's.
     return last not in _TENSOR_METHODS or (root == "self" and len(parts) == 2)

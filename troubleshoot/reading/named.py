@@ -68,7 +68,7 @@ class Named(msgspec.Struct, frozen=True):
 def names_of(raised: RaisedException, report: Report, caught: Mapping[str, str]) -> Named:
     """Return what an exception's frames name. ``caught`` is what its message says of dtypes and devices, by fact."""
     user, library = _lines(raised.frames)
-    module = module_path(raised.frames, Shown(report.lines, report.numbers))
+    module = module_path(raised.frames, Shown(report.lines, report.numbers, raised.complete))
     return Named(FailurePlace(user, library, module))
 
 
