@@ -3,6 +3,7 @@
 A frame's line is often no whole statement (``outputs = self.model(``), so that Python's own parser cannot read it.
 """
 
+# ruff: noqa: SIM905  (lists of words read better as text)
 from __future__ import annotations
 
 from troubleshoot.basics.patterns import searched
@@ -20,12 +21,8 @@ _TOKEN = searched(
     r"|\S"
 )
 _KEYWORDS = frozenset(
-    {
-        "and", "as", "assert", "async", "await", "del", "elif", "else", "except", "for", "from", "if", "import", "in", "is", "lambda", "not",
-        "or", "raise", "return", "while", "with", "yield",
-    }
-)  # fmt: skip
-_OPEN, _CLOSE = "([{", ")]}"
+    "and as assert async await del elif else except for from if import in is lambda not or raise return while with yield".split()
+)
 
 
 class Call:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
+from itertools import pairwise
 
 from troubleshoot.basics.patterns import anchored, searched
 from troubleshoot.reading import grammar
@@ -92,7 +93,7 @@ class Shown:
         if not code or not code.isascii():
             return None
         shown = self.below(frame, 4)
-        for above, line in zip(shown[1:], shown[2:], strict=False):
+        for above, line in pairwise(shown[1:]):
             if grammar.is_carets(line.strip()):
                 margin = grammar.indent(above)
                 if above.strip() != code:
@@ -104,11 +105,9 @@ class Shown:
         return None
 
 
-def module_path(frames: Sequence[Frame], shown: Shown) -> str:
-    """Return the path of the module that was called last, as the outermost code that names it calls it; empty where it is not known."""
-    if len(frames) > _MOST:
-        return ""
-    return written(_Walk(frames, shown).module or ())
+def walked(frames: Sequence[Frame], shown: Shown) -> Walk:
+    """Follow the calls of a traceback from its outermost frame to its innermost one."""
+    return Walk(frames if len(frames) <= _MOST else (), shown)
 
 
 def written(path: Path) -> str:
@@ -128,43 +127,50 @@ def _joined(path: Path, *parts: str) -> Path:
     return path
 
 
-class _Step:
+class Step:
     """A frame that calls by itself, and what lies between it and the next one."""
 
-    __slots__ = ("checkpoint", "cut", "entered", "frame", "function", "line", "short", "user")
+    __slots__ = ("call", "checkpoint", "cut", "entered", "frame", "function", "line", "own", "short", "user")
 
     def __init__(self, frame: Frame, short: str, user: bool, line: Line | None) -> None:
         self.frame = frame
         self.short = short
         self.user = user
         self.line = line
-        #: Frames of nn.Module's own call follow, those of gradient checkpointing, an autograd function's ``apply``, or frames were left out.
+        #: Frames of nn.Module's own call follow, those of gradient checkpointing, an autograd function's, or frames were left out.
         self.entered = False
         self.checkpoint = False
         self.function = False
         self.cut = False
+        #: What ``self`` is in it, and the call that leads to the next frame.
+        self.own: Path | None = None
+        self.call: Call | None = None
 
 
-class _Walk:
-    """Follows the calls. ``module`` is the path of the module that was entered last."""
+class Walk:
+    """Follows the calls. ``module`` is the path of the module that was entered last, ``steps`` the frames that call by themselves."""
 
     def __init__(self, frames: Sequence[Frame], shown: Shown) -> None:
         self.shown = shown
+        self.innermost = frames[-1] if frames else None
         self.module: Path | None = None
         #: What ``self`` is in the frame that is looked at.
         self.own: Path | None = None
         self.steps = _steps(frames, shown)
-        self.before: _Step | None = None
+        self.before: Step | None = None
         self.carets = any(shown.marks(step.frame) for step in self.steps[-8:])
         for here, there in zip(self.steps, self.steps[1:], strict=False):
+            here.own = self.own
             self._follow(here, there)
             self.before = here
-        if self.steps and self.steps[-1].entered:
-            # The frames of what was called last were cut off.
+        if self.steps:
             last = self.steps[-1]
-            self.module = self._called(last, None)
+            last.own = self.own
+            if last.entered:
+                # The frames of what was called last were cut off.
+                self.module = self._called(last, None)
 
-    def _follow(self, here: _Step, there: _Step) -> None:
+    def _follow(self, here: Step, there: Step) -> None:
         """Go from one frame to the next one."""
         name = there.frame.function or ""
         same = here.frame.function == name and here.frame.number == there.frame.number
@@ -182,7 +188,7 @@ class _Walk:
                 self.module = ("self",)
             self.own = ("self",)
 
-    def _called(self, here: _Step, there: _Step | None) -> Path:
+    def _called(self, here: Step, there: Step | None) -> Path:
         """Return the path of the module that a frame called."""
         unknown = _joined(self.module or self.own or (), GAP)
         parts = self._chosen(here, "", there)
@@ -191,7 +197,7 @@ class _Walk:
             return unknown
         return self._resolved(parts, here)
 
-    def _method(self, here: _Step, name: str) -> Path | None:
+    def _method(self, here: Step, name: str) -> Path | None:
         """Return what ``self`` is in a function or method of the given name that a frame called."""
         if name == "__init__":
             return (GAP,)
@@ -210,8 +216,8 @@ class _Walk:
             return self._resolved(parts, here)
         return _joined(self.module, GAP) if self.module else None
 
-    def _chosen(self, here: _Step, name: str, there: _Step | None = None) -> Path | None:
-        """Return what the frame's line calls to get to the next frame, a function ``name`` (empty: a module), None where it is not clear."""
+    def _chosen(self, here: Step, name: str, there: Step | None = None) -> Path | None:
+        """Return what the frame's line calls to get to the next frame, a function ``name`` (empty: a module); None where it is unclear."""
         line = here.line
         if line is None or here.frame.code is None:
             return None
@@ -220,6 +226,7 @@ class _Walk:
             call = self._likely(here, line, name, there)
         if call is None:
             return None if name == "" or sure else _referred(line, name)
+        here.call = call
         if here.checkpoint:
             first = call.arguments[0] if call.arguments else ""
             names = read_line(first)
@@ -229,7 +236,7 @@ class _Walk:
             return _referred(line, name) or call.parts
         return call.parts
 
-    def _marked(self, here: _Step, line: Line) -> tuple[Call | None, bool]:
+    def _marked(self, here: Step, line: Line) -> tuple[Call | None, bool]:
         """Return the call that carets mark, and whether they decide. Where others are marked, the whole of an unmarked line is meant."""
         marks = self.shown.marks(here.frame)
         whole = len(line.code)
@@ -242,7 +249,7 @@ class _Walk:
                 return call, True
         return None, marks[1] - marks[0] < whole
 
-    def _likely(self, here: _Step, line: Line, name: str, there: _Step | None) -> Call | None:
+    def _likely(self, here: Step, line: Line, name: str, there: Step | None) -> Call | None:
         """Return the only call that can lead to the next frame, without carets."""
         if line.continues and not _spots_calls(here.frame.path):
             # Before Python 3.8 the line of a call is the one where its arguments end.
@@ -258,7 +265,7 @@ class _Walk:
             found = [call for call in found if _may_be_in(there.short, call.parts[-1])]
         return found[0] if found and len({call.parts for call in found}) == 1 else None
 
-    def _resolved(self, parts: Path, here: _Step) -> Path:
+    def _resolved(self, parts: Path, here: Step) -> Path:
         """Return the path of an object that the code of a frame names."""
         root, rest = parts[0], parts[1:]
         if root == "self":
@@ -288,7 +295,7 @@ class _Walk:
                 path = _joined(path, part)
         return path
 
-    def _loop(self, here: _Step, name: str) -> Path | None:
+    def _loop(self, here: Step, name: str) -> Path | None:
         """Return what a loop that the report shows goes through."""
         for text in (here.frame.code or "", *self.shown.below(here.frame)):
             if "for " in text and "self." in text:
@@ -298,9 +305,9 @@ class _Walk:
         return None
 
 
-def _steps(frames: Sequence[Frame], shown: Shown) -> list[_Step]:
+def _steps(frames: Sequence[Frame], shown: Shown) -> list[Step]:
     """Return the frames that call by themselves: without nn.Module's own, torch's wrappers, and decorators."""
-    steps: list[_Step] = []
+    steps: list[Step] = []
     for number, frame in enumerate(frames):
         owner, short = locate(frame.path)
         last = steps[-1] if steps else None
@@ -321,16 +328,16 @@ def _steps(frames: Sequence[Frame], shown: Shown) -> list[_Step]:
         line = read_line(frame.code) if frame.code else None
         if line is not None and _only_hands_on(line, frame, last):
             continue
-        steps.append(_Step(frame, short, owner == "user", line))
+        steps.append(Step(frame, short, owner == "user", line))
     return steps
 
 
-def _in_module(step: _Step) -> bool:
+def _in_module(step: Step) -> bool:
     """Tell whether a frame is in the code of one of torch's modules."""
     return step.short.startswith("torch/nn/modules/")
 
 
-def _only_hands_on(line: Line, frame: Frame, caller: _Step | None) -> bool:
+def _only_hands_on(line: Line, frame: Frame, caller: Step | None) -> bool:
     """Tell whether a frame is a decorator's: it calls a plain name with what it was given, ``func(self, *args, **kwargs)``.
 
     A function that its caller calls by its name is itself: a decorator stands in front of it under another name.
