@@ -9,12 +9,12 @@ import msgspec
 
 from troubleshoot.basics.lazy import lazy_attribute
 from troubleshoot.reading.environment.machine import Environment, Package
-from troubleshoot.reading.named import FailurePlace, Named, names_of
-from troubleshoot.reading.operations import NamedOperand
 from troubleshoot.reading.report import Failure, Report
 
 if TYPE_CHECKING:
     from troubleshoot.reading.contrasts import Contrast
+    from troubleshoot.reading.named import FailurePlace, Named
+    from troubleshoot.reading.operations import NamedOperand
     from troubleshoot.reading.requirements import Requirement
 
 SCHEMA = 1
@@ -156,6 +156,8 @@ class Diagnosis:
     @lazy_attribute
     def named(self) -> Named:
         """Place and operands of :attr:`failure`: read from its frames when they are first asked for."""
+        from troubleshoot.reading.named import Named, names_of
+
         failure = self.failure
         if self.exact is not None or failure is None:
             return self.exact or Named()

@@ -60,39 +60,34 @@ _KINDS = (
     ("normalization.py", ("norm", "ln")),
     ("batchnorm.py", ("norm", "bn")),
 )
-_FOR = searched(r"\bfor\s+([^\W\d]\w*(?:\s*,\s*[^\W\d]\w*){0,3})\s+in\s+(?:enumerate\(|zip\(|tqdm\(|reversed\()?\s*self\.(\w[\w.]{0,80})")
+_FOR = searched(
+    r"\bfor\s++(?:[^\W\d]\w*+\s++in\s++|[^\W\d]\w*+\s*+,\s*+[^\W\d]\w*+\s++in\s++enumerate\(\s*+)self\.[^\W\d][\w.]{0,80}+(?!\()"
+)
 _PYTHON = anchored(r".*/(?:python|Python)3\.?([1-3]?\d)/")
 
 
 class Shown:
-    """The lines of the report around its frames: carets, and the code that notebooks show.
+    """The lines of the report around its frames: carets, what stands for frames left out, and the code that notebooks show."""
 
-    ``whole`` tells that no frame was left out.
-    """
-
-    def __init__(self, lines: Sequence[str], numbers: Sequence[int], whole: bool = False) -> None:
+    def __init__(self, lines: Sequence[str], numbers: Sequence[int]) -> None:
         self._lines = lines
         self._numbers = numbers
-        self._whole = whole
 
     def elided(self, above: Frame, below: Frame) -> bool:
         """Tell whether something between two frames stands for others."""
-        if self._whole or not 0 < below.at - above.at < 40:
-            return False
-        at = bisect_left(self._numbers, above.at)
-        return any(line.lstrip().startswith(ELIDED) for line in self._lines[at + 1 : bisect_left(self._numbers, below.at)])
+        return any(line.lstrip().startswith(ELIDED) for line in self.between(above, below.at))
 
-    def below(self, frame: Frame, most: int = 12) -> Sequence[str]:
-        """Return the lines from the frame's first one on."""
+    def between(self, frame: Frame, until: int) -> Sequence[str]:
+        """Return the lines from a frame's first one to the line with a number, a few at most."""
         at = bisect_left(self._numbers, frame.at)
-        return self._lines[at : at + most]
+        return self._lines[at : min(bisect_left(self._numbers, until), at + 12)]
 
     def marks(self, frame: Frame) -> tuple[int, int] | None:
         """Return the columns of the frame's code that carets mark, on its first line; None without carets."""
         code = frame.code
         if not code or not code.isascii():
             return None
-        shown = self.below(frame, 4)
+        shown = self.between(frame, frame.at + 4)
         for above, line in pairwise(shown[1:]):
             if grammar.is_carets(line.strip()):
                 margin = grammar.indent(above)
@@ -130,10 +125,13 @@ def _joined(path: Path, *parts: str) -> Path:
 class Step:
     """A frame that calls by itself, and what lies between it and the next one."""
 
-    __slots__ = ("call", "checkpoint", "cut", "entered", "frame", "function", "line", "own", "short", "user")
+    __slots__ = ("call", "checkpoint", "cut", "entered", "frame", "function", "line", "name", "own", "short", "until", "user")
 
-    def __init__(self, frame: Frame, short: str, user: bool, line: Line | None) -> None:
+    def __init__(self, frame: Frame, until: int, short: str, user: bool, line: Line | None) -> None:
         self.frame = frame
+        self.name = _function(frame)
+        #: The line of the report at which the next frame begins.
+        self.until = until
         self.short = short
         self.user = user
         self.line = line
@@ -172,12 +170,14 @@ class Walk:
 
     def _follow(self, here: Step, there: Step) -> None:
         """Go from one frame to the next one."""
-        name = there.frame.function or ""
-        same = here.frame.function == name and here.frame.number == there.frame.number
+        name = there.name
+        same = here.name == name and here.frame.number == there.frame.number
         if name.startswith("<") and name != "<module>" and (here.frame.code == there.frame.code or name == "<lambda>") and not same:
             # A comprehension of the same line, a lambda of the same function.
             return
         if here.cut:
+            if here.entered:
+                self.module = self._called(here, None)
             self.own = self.module = _joined(self.module, GAP) if self.module else None
         elif here.entered or ((name == "forward" or _in_module(there) > _in_module(here)) and not here.function):
             self.module = self.own = self._called(here, there)
@@ -296,12 +296,13 @@ class Walk:
         return path
 
     def _loop(self, here: Step, name: str) -> Path | None:
-        """Return what a loop that the report shows goes through."""
-        for text in (here.frame.code or "", *self.shown.below(here.frame)):
+        """Return what a loop that the report shows goes through: in the line itself, or above it in a notebook."""
+        for text in (here.frame.code or "", *self.shown.between(here.frame, here.until)):
             if "for " in text and "self." in text:
                 for match in _FOR.finditer(text[:300]):
-                    if name in [one.strip() for one in match[1].split(",")] and "zip" not in match[0]:
-                        return (*match[2].rstrip(".").split("."), INDEX)
+                    names, _, container = match[0].partition("self.")
+                    if name == names.split(" in ")[0].split(",")[-1].split()[-1]:
+                        return (*container.split("."), INDEX)
         return None
 
 
@@ -313,9 +314,9 @@ def _steps(frames: Sequence[Frame], shown: Shown) -> list[Step]:
         last = steps[-1] if steps else None
         if last is not None and shown.elided(frames[number - 1], frame):
             last.cut = True
-        calls = short == _MODULE and (frame.function in _MODULE_CALLS or frame.function is None)
+        calls = short == _MODULE and _function(frame) in _MODULE_CALLS
         if calls or (owner == "torch" and not short.startswith(_OWN_CODE)):
-            if last is not None:
+            if last is not None and not last.cut:
                 last.entered = last.entered or calls
                 last.checkpoint = last.checkpoint or short == "torch/utils/checkpoint.py"
                 last.function = last.function or short == "torch/autograd/function.py"
@@ -323,13 +324,19 @@ def _steps(frames: Sequence[Frame], shown: Shown) -> list[Step]:
         if short.startswith("accelerate/") and short.endswith(("hooks.py", "operations.py")):
             if last is not None:
                 # What accelerate wraps is a module's `forward`.
-                last.entered = last.entered or frame.function == "new_forward"
+                last.entered = last.entered or _function(frame) == "new_forward"
             continue
         line = read_line(frame.code) if frame.code else None
         if line is not None and _only_hands_on(line, frame, last):
             continue
-        steps.append(Step(frame, short, owner == "user", line))
+        until = frames[number + 1].at if number + 1 < len(frames) else frame.at
+        steps.append(Step(frame, until, short, owner == "user", line))
     return steps
+
+
+def _function(frame: Frame) -> str:
+    """Return the name of a frame's function, without the class that notebooks put in front of it."""
+    return (frame.function or "").rpartition(".")[2]
 
 
 def _in_module(step: Step) -> bool:
@@ -342,9 +349,9 @@ def _only_hands_on(line: Line, frame: Frame, caller: Step | None) -> bool:
 
     A function that its caller calls by its name is itself: a decorator stands in front of it under another name.
     """
-    if len(line.calls) != 1 or len(line.calls[0].parts) != 1 or frame.function in ("forward", "<module>"):
+    if len(line.calls) != 1 or len(line.calls[0].parts) != 1 or _function(frame) in ("forward", "<module>"):
         return False
-    if caller is not None and caller.line is not None and any(call.parts[-1] == frame.function for call in caller.line.calls):
+    if caller is not None and caller.line is not None and any(call.parts[-1] == _function(frame) for call in caller.line.calls):
         return False
     arguments = line.calls[0].arguments
     return any(one.startswith("*") for one in arguments) and all(one.startswith("*") or one in ("self", "module") for one in arguments)

@@ -53,7 +53,7 @@ def names_of(raised: RaisedException, report: Report, caught: Mapping[str, str],
     ``caught`` is what its message says of dtypes and devices, by fact, ``module`` the path of the module where it is known for certain.
     """
     user, library = _lines(raised.frames)
-    walk = walked(raised.frames, Shown(report.lines, report.numbers, raised.complete))
+    walk = walked(raised.frames, Shown(report.lines, report.numbers))
     walk.module = module or walk.module
     operation = find_operation(walk, raised.message)
     place = FailurePlace(user, library, written(walk.module or ()), operation.name)

@@ -95,7 +95,7 @@ _ONE_DEVICE = searched(
     r"but got (\w+) is on ([\w:]+), different from other tensors on ([\w:]+) \((?:when checking argument in method )?(\w+)"
 )
 _KERNEL = anchored(r"wrapper_+(?:[A-Z]+_+)?(\w+)")
-_WRITE = anchored(r"([\w.]{1,80})\[.{1,200}?\]\s*=(?!=)\s*(.{1,200})")
+_WRITE = anchored(r"([\w.]{1,80})\[.{1,200}?\]\s*+=(?!=)\s*+(.{1,200})")
 _PLAIN = anchored(r"[^\W\d][\w.]*+(?:\[[^\[\]]{1,30}\])?")
 _TORCH_ROOTS = frozenset("torch F nn functional _VF".split())
 
@@ -125,14 +125,14 @@ def find_operation(walk: Walk, message: str) -> Operation:
     while at >= 0 and steps[at].short == "torch/nn/functional.py":
         at -= 1
     if at < 0:
-        return Operation(steps[0].frame.function or "") if steps and steps[0].frame.function in _ARGUMENTS else Operation()
+        return Operation(steps[0].name) if steps and steps[0].name in _ARGUMENTS else Operation()
     step = steps[at]
-    function = steps[at + 1].frame.function or "" if at + 1 < len(steps) else ""
+    function = steps[at + 1].name if at + 1 < len(steps) else ""
     found = _called(walk, step, function, message)
     if step.short.startswith("torch/nn/modules/") and found.name:
         # Torch's own names tell a reader nothing: what the module was given has a name in the code that called it.
         found.names = {}
-        if step.frame.function in ("forward", "_conv_forward") and "weight" in _ARGUMENTS.get(found.name, ()):
+        if step.name in ("forward", "_conv_forward") and "weight" in _ARGUMENTS.get(found.name, ()):
             module = written(walk.module or ())
             found.names = {"input": _handed(steps, at), "weight": module and f"{module}.weight", "bias": module and f"{module}.bias"}
     return found
