@@ -97,6 +97,7 @@ _ONE_DEVICE = searched(
 _KERNEL = anchored(r"wrapper_+(?:[A-Z]+_+)?(\w+)")
 _WRITE = anchored(r"([\w.]{1,80})\[.{1,200}?\]\s*+=(?!=)\s*+(.{1,200})")
 _PLAIN = anchored(r"[^\W\d][\w.]*+(?:\[[^\[\]]{1,30}\])?")
+_KEYWORD = anchored(r"([^\W\d]\w*+)\s*+=(?!=)")
 _TORCH_ROOTS = frozenset("torch F nn functional _VF".split())
 
 
@@ -132,9 +133,10 @@ def find_operation(walk: Walk, message: str) -> Operation:
     if step.short.startswith("torch/nn/modules/") and found.name:
         # Torch's own names tell a reader nothing: what the module was given has a name in the code that called it.
         found.names = {}
-        if step.name in ("forward", "_conv_forward") and "weight" in _ARGUMENTS.get(found.name, ()):
-            module = written(walk.module or ())
-            found.names = {"input": _handed(steps, at), "weight": module and f"{module}.weight", "bias": module and f"{module}.bias"}
+        module = written(walk.module or ())
+        if module and step.name in ("forward", "_conv_forward"):
+            found.names = dict(zip(("input", "target"), _handed(steps, at), strict=False))
+            found.names.update((one, f"{module}.{one}") for one in ("weight", "bias") if one in found.arguments)
     return found
 
 
@@ -233,7 +235,9 @@ def _called(walk: Walk, step: Step, function: str, message: str) -> Operation:
         return Operation(function if function in _ARGUMENTS else "")
     start, end = marks or (0, len(line.code))
     at = line.code.find("@", start, end)
-    if at > 0 and line.code.count("@", start, end) == 1:
+    if at > 0 and line.code.count("@", start, end) > 1:
+        return Operation("@")
+    if at > 0:
         return Operation("@", {"input": _name(_before(line, at), step), "other": _name(_behind(line, at + 1), step)})
     return Operation()
 
@@ -276,9 +280,9 @@ def _names(call: Call, step: Step, arguments: tuple[str, ...]) -> dict[str, str]
     for position, text in enumerate(given):
         if text.startswith("*"):
             break
-        keyword, sign, value = text.partition("=")
-        if sign and keyword.strip().isidentifier() and not value.startswith("="):
-            found[keyword.strip()] = _name(value.strip(), step)
+        keyword = _KEYWORD.match(text)
+        if keyword:
+            found[keyword[1]] = _name(text[keyword.end() :], step)
         elif position < len(arguments):
             found[arguments[position]] = _name(text, step)
     return {role: name for role, name in found.items() if role in arguments and name}
@@ -294,19 +298,20 @@ def _name(text: str, step: Step) -> str:
     return text
 
 
-def _handed(steps: Sequence[Step], at: int) -> str:
-    """Return what the code that called torch's module gave it first."""
+def _handed(steps: Sequence[Step], at: int) -> list[str]:
+    """Return what the code that called torch's module gave it, up to what it does not show."""
     file = steps[at].short
     while at > 0 and steps[at].short == file:
         at -= 1
     caller = steps[at]
     if caller.call is None or caller.short.startswith("torch/"):
-        return ""
-    given = _given(caller.call, caller)
-    if not given or given[0].startswith("*"):
-        return ""
-    keyword, sign, value = given[0].partition("=")
-    return _name(value if sign and keyword.strip().isidentifier() and not value.startswith("=") else given[0], caller)
+        return []
+    found: list[str] = []
+    for text in _given(caller.call, caller):
+        if text.startswith("*") or _KEYWORD.match(text):
+            break
+        found.append(_name(text, caller))
+    return found
 
 
 def _given(call: Call, step: Step) -> list[str]:
