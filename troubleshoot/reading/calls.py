@@ -13,12 +13,13 @@ LONGEST = 500
 #: What stands for an index that the line does not tell, and for what a call returned.
 INDEX, RESULT = "[…]", "()"
 
-#: One token: a name, a string, a number, or one other character; blanks fall away.
+#: One token: names with dots between them, a string, a number, a bracket, a comma, a dot, a comment; what else there is falls together.
 _TOKEN = searched(
-    r"[^\W\d]\w*+"
+    r"[^\W\d]\w*+(?:\.[^\W\d]\w*+)*+"
     r"|'(?:[^'\\]|\\.)*+'?|\"(?:[^\"\\]|\\.)*+\"?"
     r"|\d[\w.]*+"
-    r"|\S"
+    r"|[()\[\]{},.#]"
+    r"|[^\w\s()\[\]{},.#'\"]++"
 )
 _KEYWORDS = frozenset(
     "and as assert async await del elif else except for from if import in is lambda not or raise return while with yield".split()
@@ -82,6 +83,7 @@ def read_line(code: str) -> Line:
     """Return the calls of a line in the order in which they begin. Raises nothing, whatever the line holds."""
     code = code[:LONGEST]
     line = Line(code)
+    calls, names = line.calls, line.names
     stack: list[_Open] = []
     #: The expression so far (None: none that has a name), where it begins, and whether a dot was the last token.
     chain: tuple[str, ...] | None = None
@@ -89,30 +91,30 @@ def read_line(code: str) -> Line:
     for match in _TOKEN.finditer(code):
         token = match[0]
         first = token[0]
-        if first == "#":
-            break
-        if first.isalpha() or first == "_":
-            if dotted and chain is not None:
-                chain = (*chain, token)
-            else:
-                _end(line, chain)
-                chain, start = (None if token in _KEYWORDS else (token,)), match.start()
-            dotted = False
-        elif first == ".":
+        if first == ".":
             dotted = chain is not None
-        elif first in "([{":
+            continue
+        if first == "(" or first == "[" or first == "{":
             at = match.start()
             call = None
-            if first == "(" and chain is not None:
-                call = Call(code, chain, start, at)
-                line.calls.append(call)
-            elif chain is None:
+            if chain is None:
                 start = at
+            elif first == "(":
+                call = Call(code, chain, start, at)
+                calls.append(call)
             stack.append(_Open(at, chain, start, call, first == "[" and chain is not None))
             chain, dotted = None, False
-        elif first in ")]}":
-            _end(line, chain)
-            chain, dotted = None, False
+            continue
+        if dotted and chain is not None and (first.isalpha() or first == "_"):
+            chain, dotted = (*chain, *token.split(".")), False
+            continue
+        if chain is not None and len(chain) > 1 and chain[-1] != RESULT:
+            names.append(chain)
+        chain, dotted = None, False
+        if first.isalpha() or first == "_":
+            if token not in _KEYWORDS:
+                chain, start = tuple(token.split(".")), match.start()
+        elif first == ")" or first == "]" or first == "}":
             if not stack:
                 line.continues = True
                 continue
@@ -125,21 +127,15 @@ def read_line(code: str) -> Line:
                 chain = (*opened.chain, _index(code[opened.at + 1 : match.start()]))
             else:
                 chain = (RESULT,)
-        elif first in "\"'":
-            _end(line, chain)
-            chain, start, dotted = (RESULT,), match.start(), False
-        else:
-            _end(line, chain)
-            chain, dotted = None, False
-            if first == "," and stack and stack[-1].call is not None:
-                stack[-1].call.cuts.append(match.start())
-    _end(line, chain)
-    return line
-
-
-def _end(line: Line, chain: tuple[str, ...] | None) -> None:
+        elif first == "," and stack and stack[-1].call is not None:
+            stack[-1].call.cuts.append(match.start())
+        elif first == "'" or first == '"':
+            chain, start = (RESULT,), match.start()
+        elif first == "#":
+            break
     if chain is not None and len(chain) > 1 and chain[-1] != RESULT:
-        line.names.append(chain)
+        names.append(chain)
+    return line
 
 
 def _index(text: str) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from itertools import pairwise
 
 from troubleshoot.basics.patterns import anchored, searched
 from troubleshoot.reading import grammar
@@ -74,8 +73,11 @@ class Shown:
         self._numbers = numbers
 
     def elided(self, above: Frame, below: Frame) -> bool:
-        """Tell whether something between two frames stands for others."""
-        return any(line.lstrip().startswith(ELIDED) for line in self.between(above, below.at))
+        """Tell whether the line above a frame stands for others."""
+        at = bisect_left(self._numbers, below.at) - 1
+        while at > 0 and not self._lines[at].strip():
+            at -= 1
+        return self._numbers[at] > above.at and self._lines[at].lstrip().startswith(ELIDED) if at >= 0 else False
 
     def between(self, frame: Frame, until: int) -> Sequence[str]:
         """Return the lines from a frame's first one to the line with a number, a few at most."""
@@ -87,17 +89,13 @@ class Shown:
         code = frame.code
         if not code or not code.isascii():
             return None
-        shown = self.between(frame, frame.at + 4)
-        for above, line in pairwise(shown[1:]):
-            if grammar.is_carets(line.strip()):
-                margin = grammar.indent(above)
-                if above.strip() != code:
-                    return None
-                start, end = grammar.indent(line) - margin, len(line.rstrip()) - margin
-                return (start, end) if 0 <= start < end else None
-            if line.lstrip().startswith('File "'):
-                break
-        return None
+        at = bisect_left(self._numbers, frame.at) + 1
+        above, line = self._lines[at : at + 2] if at + 1 < len(self._lines) else ("", "")
+        if "^" not in line or above.strip() != code or not grammar.is_carets(line.strip()):
+            return None
+        margin = grammar.indent(above)
+        start, end = grammar.indent(line) - margin, len(line.rstrip()) - margin
+        return (start, end) if 0 <= start < end else None
 
 
 def walked(frames: Sequence[Frame], shown: Shown) -> Walk:
