@@ -49,10 +49,10 @@ class Failed:
 
 @dataclass
 class Figures:
-    """What came out: ``right`` names the module, ``within`` names a part of the way, the rest is silent or wrong."""
+    """What came out: ``right`` names the module, ``whole`` all of the way but indexes; the rest is silent or wrong."""
 
     right: int = 0
-    within: int = 0
+    whole: int = 0
     silent: int = 0
     wrong: list[tuple[str, str, Failed]] = field(default_factory=list)
     less: list[tuple[str, str, Failed]] = field(default_factory=list)
@@ -149,6 +149,7 @@ def measure(found: Iterator[Failed], form: str, figures: Figures) -> None:
             figures.less.append((form, path, one))
         elif fits(path, one.true):
             figures.right += 1
+            figures.whole += "…" not in path.replace("[…]", "")
         else:
             figures.wrong.append((form, path, one))
 
@@ -325,7 +326,9 @@ def main() -> None:
         if source != "plain" and importlib.util.find_spec(source) is None:
             continue
         for form, one in figures_of(models(), given.seed, given.count).items():
-            print(f"{source} {form}: {one.count} failures, right or silent {one.held:.3f}, said {one.said:.3f}")
+            print(
+                f"{source} {form}: {one.count} failures, right or silent {one.held:.3f}, said {one.said:.3f}, whole {one.whole / one.count:.3f}"
+            )
             if given.misses:
                 for kind, missed in (("wrong", one.wrong), ("silent", one.less)):
                     for (path, true), times in Counter((path, min(failed.true)) for _, path, failed in missed).most_common(12):

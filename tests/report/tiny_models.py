@@ -172,10 +172,23 @@ def transformers_models() -> Iterator[Program]:
             {"pixel_values": pixels, "input_ids": torch.tensor([[39, 39, 5]])},
         ),
     ]
+    yield trainer(hf)
     for name, make, source, inputs in made:
         torch.manual_seed(0)
         model = make().eval()
         yield name, source, {"__name__": "__main__", "torch": torch, "model": model, "inputs": inputs}, {"model": model}
+
+
+def trainer(hf: Any) -> Program:
+    """Return a program that trains with transformers' Trainer: the user's object is the trainer, the model is its own."""
+    from tempfile import mkdtemp
+
+    model = hf.BertForSequenceClassification(hf.BertConfig(**TEXT))
+    rows = [{"input_ids": torch.tensor([1, 2, 3]), "labels": torch.tensor(0)}] * 2
+    arguments = hf.TrainingArguments(mkdtemp(), max_steps=1, report_to=[], use_cpu=True, save_strategy="no", disable_tqdm=True)
+    made = hf.Trainer(model, arguments, train_dataset=rows)
+    roots: dict[str, nn.Module] = {"trainer.model": model, "model": model}
+    return "trainer", "trainer.train()\n", {"__name__": "__main__", "trainer": made}, roots
 
 
 def blip2(hf: Any) -> Any:

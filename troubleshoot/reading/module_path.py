@@ -180,7 +180,7 @@ class Walk:
         elif here.entered or ((name == "forward" or _in_module(there) > _in_module(here)) and not here.function):
             self.module = self.own = self._called(here, there)
         else:
-            self.own = self._method(here, name)
+            self.own = self._method(here, there)
         if there.user and (not self.own or self.own[0] == GAP):
             if self.own is not None and self.own == self.module:
                 self.module = ("self",)
@@ -195,8 +195,9 @@ class Walk:
             return unknown
         return self._resolved(parts, here)
 
-    def _method(self, here: Step, name: str) -> Path | None:
-        """Return what ``self`` is in a function or method of the given name that a frame called."""
+    def _method(self, here: Step, there: Step) -> Path | None:
+        """Return what ``self`` is in a function or method that a frame called."""
+        name = there.name
         if name == "__init__":
             return (GAP,)
         parts = self._chosen(here, name)
@@ -212,6 +213,9 @@ class Walk:
             return self._resolved(parts[:-1], here)
         if name == "__call__":
             return self._resolved(parts, here)
+        if len(parts) == 1 and there.short == here.short and not here.user:
+            # A library's method under another name: `loop = find_loop(self._loop)`, `loop(...)`.
+            return self.own
         return _joined(self.module, GAP) if self.module else None
 
     def _chosen(self, here: Step, name: str, there: Step | None = None) -> Path | None:
@@ -280,8 +284,8 @@ class Walk:
             path = (*self.own, *loop) if loop and self.own else _joined(self.module, GAP)
         elif here.short.startswith("torch/"):
             path = (GAP,)
-        elif self.own and self.own[0] != GAP and not here.user:
-            # A library's own variable: the user knows the object whose method this is.
+        elif self.own and self.own[0] != GAP and not here.user and root != "model":
+            # A library's own variable: the user knows the object whose method this is. What it calls `model` is the user's.
             path = _joined(self.own, GAP)
         else:
             path = (root,)
