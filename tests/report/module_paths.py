@@ -326,9 +326,8 @@ def main() -> None:
         if source != "plain" and importlib.util.find_spec(source) is None:
             continue
         for form, one in figures_of(models(), given.seed, given.count).items():
-            print(
-                f"{source} {form}: {one.count} failures, right or silent {one.held:.3f}, said {one.said:.3f}, whole {one.whole / one.count:.3f}"
-            )
+            shares = f"right or silent {one.held:.3f}, said {one.said:.3f}, the whole way {one.whole / one.count:.3f}"
+            print(f"{source} {form}: {one.count} failures, {shares}")
             if given.misses:
                 for kind, missed in (("wrong", one.wrong), ("silent", one.less)):
                     for (path, true), times in Counter((path, min(failed.true)) for _, path, failed in missed).most_common(12):
