@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from troubleshoot import diagnose
+from troubleshoot.basics import word_tables
+from troubleshoot.curation.module_table import modules_in, modules_of_source
 from troubleshoot.engine.fixes.actions import code, command, problems
 from troubleshoot.engine.fixes.price import parameter_count
 from troubleshoot.reading.environment.machine import Environment, Package
@@ -29,13 +31,15 @@ def test_the_library_in_whose_code_it_fails_is_named() -> None:
     assert upgrades(library) == ["pip install --upgrade timm"]
 
 
-def test_a_stranger_s_package_is_in_no_command() -> None:
-    """A path and a listing are free text; the advice stays without a command. What this machine has may be named."""
+def test_a_stranger_s_package_is_in_no_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A path and a listing are free text; the advice stays without a command. What brings it on this machine may be named."""
     frame = '  File "/x/site-packages/evilpkg_typo/model.py", line 7, in forward\n    x = self.proj(x)\n'
     assert upgrades(frame) == upgrades("evilpkg-typo==1.0\n" + frame) == [None]
     text = f'Traceback (most recent call last):\n  File "run.py", line 1, in <module>\n    go()\n{frame}{TORCH}{MISMATCH}'
     assert "evilpkg-typo" not in "".join(one for one in everything_said(text) if "pip" in one)
     mine = Environment((Package("evilpkg-typo", "1.0", "local"),), source="local")
+    assert all(fix.command is None for fix in diagnose(text, environment=mine).first.fixes if fix.kind == "upgrade")  # type: ignore[union-attr]
+    monkeypatch.setattr("importlib.metadata.packages_distributions", lambda: {"evilpkg_typo": ["evilpkg-typo"]})
     first = diagnose(text, environment=mine).first
     assert first is not None
     assert "pip install --upgrade evilpkg-typo" in [fix.command for fix in first.fixes]
@@ -251,3 +255,63 @@ def test_what_a_shell_would_read_is_quoted() -> None:
     assert command({"upgrade": "torch", "to": "2.1.0+cu118"}, "conda") == "conda install 'torch=2.1.0+cu118'"
     assert command({"upgrade": "{library}"}, "conda") == "conda update {library}"
     assert command({"uninstall": "apex"}, "uv") == "uv pip uninstall apex"
+
+
+@pytest.mark.parametrize(("module", "distribution"), [("whisper", "openai-whisper"), ("awq", "autoawq"), ("open_clip", "open-clip-torch")])
+def test_a_command_names_the_distribution_that_brings_the_module(module: str, distribution: str) -> None:
+    """The index gives the module's own name to another project."""
+    frame = f'  File "/x/site-packages/{module}/model.py", line 7, in forward\n    x = self.proj(x)\n'
+    assert upgrades(frame) == [f"pip install --upgrade {distribution}"]
+
+
+@pytest.mark.parametrize("module", ["clip", "apex", "detectron2", "some_thing"])
+def test_a_module_that_no_table_knows_is_in_no_command(module: str) -> None:
+    """The advice stays, in words."""
+    frame = f'  File "/x/site-packages/{module}/model.py", line 7, in forward\n    x = self.proj(x)\n'
+    assert upgrades(frame) == [None]
+
+
+def test_on_this_machine_its_own_metadata_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """opencv-python-headless brings cv2 here; for another machine's report the table has to do."""
+    from importlib import metadata
+
+    monkeypatch.setattr(metadata, "packages_distributions", lambda: {"cv2": ["opencv-python-headless"]})
+    frame = '  File "/x/site-packages/cv2/model.py", line 7, in forward\n    x = self.proj(x)\n'
+    text = f'Traceback (most recent call last):\n  File "run.py", line 1, in <module>\n    go()\n{frame}{TORCH}{MISMATCH}'
+    mine = Environment((Package("opencv-python-headless", "4.10", "local"),), source="local", closed_packages=True)
+    for environment, named in ((mine, "opencv-python-headless"), ("report", "opencv-python")):
+        first = diagnose(text, environment=environment).first
+        assert first is not None
+        assert f"pip install --upgrade {named}" in [fix.command for fix in first.fixes]
+
+
+def test_the_table_of_modules_is_sound() -> None:
+    """Each distribution that brings a module is one of the list; none is one whose name is another project's."""
+    assert set(word_tables.MODULES.values()) <= word_tables.DISTRIBUTIONS
+    assert not word_tables.ELSEWHERE & word_tables.DISTRIBUTIONS
+    wanted = {"whisper": "openai-whisper", "awq": "autoawq", "PIL": "Pillow", "cv2": "opencv-python", "sklearn": "scikit-learn"}
+    assert {module: word_tables.MODULES[module] for module in wanted} == wanted
+
+
+def test_modules_are_read_from_the_files_of_an_archive() -> None:
+    """Of a wheel the folders with code and single modules at its top; of a source archive what it lists and holds."""
+    wheel = ["PIL/__init__.py", "PIL/_imaging.so", "pillow-1.dist-info/RECORD", "pillow.libs/x.so", "tests/a.py", "six.py", "share/x.txt"]
+    assert modules_in(wheel) == {"PIL", "six"}
+    source = ["w-1/w/__init__.py", "w-1/tests/__init__.py", "w-1/setup.py", "w-1/src/v/__init__.py"]
+    assert modules_of_source(source, "") == {"w", "v"}
+    assert modules_of_source(source, "w\n") == {"w"}
+
+
+@pytest.mark.parametrize("family", ["amp", "numerics", "quantized"])
+def test_a_family_is_no_package(family: str) -> None:
+    """An issue filed under a family says nothing of a package of that name, listed or missing."""
+    from troubleshoot.telling.facts import relevant_packages
+
+    text = {
+        "amp": "ValueError: Attempting to unscale FP16 gradients.", "numerics": "Loss is nan, stopping training, with amp",
+        "quantized": "ValueError: `.to` is not supported for `4-bit` or `8-bit` bitsandbytes models.",
+    }[family]
+    found = diagnose(text, environment=Environment((Package("torch", "2.6.0", "local"),), source="local", closed_packages=True))
+    assert found.first is not None
+    assert found.first.issue.startswith(f"{family}/")
+    assert family not in relevant_packages(found, found.first)
