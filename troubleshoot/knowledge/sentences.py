@@ -181,11 +181,17 @@ def _holds_results(sentence: Sentence) -> bool:
     return not _RESULTS.isdisjoint(sentence.words) or any(piece in sentence.lowered for piece in _RESULT_PIECES)
 
 
-def _sentence(number: int, text: str, lowered: str) -> Sentence:
+def sentence_words(lowered: str) -> frozenset[str]:
+    """Return the words of a lowered text as phrases look them up: whole, and the parts of those with a joint."""
     words = set(_TOKEN.findall(lowered))
     for word in tuple(words):
         if not word.isalnum():
             words.update(WORD_PART.findall(word))
+    return frozenset(words)
+
+
+def _sentence(number: int, text: str, lowered: str) -> Sentence:
+    words = sentence_words(lowered)
     if "half" in words and _PORTION.search(lowered) and "half" not in _PORTION.sub("", lowered):
-        words.discard("half")
-    return Sentence(number, text, lowered, frozenset(words))
+        words -= {"half"}
+    return Sentence(number, text, lowered, words)

@@ -12,7 +12,7 @@ import msgspec
 
 from troubleshoot.basics.lazy import lazy_attribute
 from troubleshoot.engine.evidence import Facts, FailureFacts
-from troubleshoot.engine.matching.conditions import UNKNOWN, Context, Outcome, Reading, frame_matches, nowhere
+from troubleshoot.engine.matching.conditions import UNKNOWN, Context, Outcome, Reading, frame_matches, nowhere, places_of
 from troubleshoot.engine.matching.dependencies import condition_facts
 from troubleshoot.engine.matching.releases import affected_texts, hold_releases
 from troubleshoot.engine.matching.search import Hit, Search
@@ -376,7 +376,7 @@ def _frames(patterns: tuple[FramePattern, ...], failure: FailureFacts | None) ->
         if failure.complete:
             return Outcome(False, f"no frame in {' then '.join(pattern.file or '' for pattern in patterns)}", failure.failure.line)
         return UNKNOWN
-    for frame, path in zip(failure.frames, failure.paths, strict=True):
+    for frame, path in places_of(patterns, failure):
         if frame_matches(patterns[position], frame, path):
             position += 1
             if position == len(patterns):

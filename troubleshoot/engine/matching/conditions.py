@@ -182,7 +182,7 @@ def compile_condition(condition: Condition) -> Program:
 
 def _any(conditions: tuple[Condition, ...]) -> Program:
     """Long lists of places and words are usual, and mostly none of them is there: these are looked up before anything else is done."""
-    places = [(f"/{one.frame}" if "/" in one.frame else one.frame, compile_condition(one)) for one in conditions if one.frame]
+    places = [(one.frame, compile_condition(one)) for one in conditions if one.frame]
     nowhere_ = Outcome(False, f"no frame in {next((one.frame for one in conditions if one.frame), '')}")
     phrases: list[str] = []
     others: list[Program] = []
@@ -203,9 +203,8 @@ def _any(conditions: tuple[Condition, ...]) -> Program:
                 unknown = True
             else:
                 refuted = nowhere_
-            paths = failure.all_paths if failure is not None else ""
-            for text, place in places:
-                if text in paths:
+            for part, place in places:
+                if failure is not None and not nowhere(part, failure):
                     outcome = place(context)
                     if outcome.state:
                         return outcome
@@ -215,7 +214,7 @@ def _any(conditions: tuple[Condition, ...]) -> Program:
             for phrase in phrases:
                 sentence = said(phrase)
                 if sentence is not None:
-                    return Outcome(True, sentence.text, sentence.line)
+                    return Outcome(True, sentence.text, sentence.line or None)
         for other in others:
             outcome = other(context)
             if outcome.state:
@@ -285,13 +284,21 @@ def path_contains(path: str, part: str) -> bool:
 
 
 def nowhere(part: str, failure: FailureFacts) -> bool:
-    """Tell whether no frame's path has a part (see :func:`path_contains`)."""
-    return (f"/{part}" if "/" in part else part) not in failure.all_paths
+    """Tell whether no frame's path has a part (see :func:`path_contains`).
+
+    A bare word is no place: it is not looked for in the folders that the reporter keeps his program in.
+    """
+    return f"/{part}" not in failure.all_paths if "/" in part else part not in failure.all_names
+
+
+def places_of(patterns: tuple[FramePattern, ...], failure: FailureFacts) -> zip[tuple[Frame, str]]:
+    """Return the frames, each with the path that the patterns are held against (see :func:`nowhere`)."""
+    bare = all(pattern.file is None or "/" not in pattern.file for pattern in patterns)
+    return zip(failure.frames, failure.names if bare else failure.paths, strict=True)
 
 
 def _frame(pattern: FramePattern) -> Program:
     """Mostly the place or its code is nowhere in the traceback, which one look at all paths, or at all code, tells."""
-    text = None if pattern.file is None else f"/{pattern.file}" if "/" in pattern.file else pattern.file
     code = None if pattern.code is None else squeezed(pattern.code)
     absent = Outcome(False, f"no frame in {pattern.file or pattern.function or pattern.code}")
 
@@ -299,7 +306,7 @@ def _frame(pattern: FramePattern) -> Program:
         failure = context.failure
         if failure is None or not failure.frames:
             return UNKNOWN
-        if text is not None and text not in failure.all_paths:
+        if pattern.file is not None and nowhere(pattern.file, failure):
             return absent if failure.complete else UNKNOWN
         if code is not None and code not in failure.all_code:
             # Code that is not shown may be there.
@@ -310,7 +317,7 @@ def _frame(pattern: FramePattern) -> Program:
 
 
 def _look_for_frame(pattern: FramePattern, failure: FailureFacts) -> Outcome | None:
-    for frame, path in zip(failure.frames, failure.paths, strict=True):
+    for frame, path in places_of((pattern,), failure):
         if frame_matches(pattern, frame, path):
             where = path.rpartition("/")[2]
             return Outcome(True, f"{where}{f', in {frame.function}' if frame.function else ''}", frame.at)

@@ -74,8 +74,8 @@ class Environment:
     ``details`` holds further facts by name: ``torch.cuda`` (the CUDA version torch was built for, or "cpu"; missing for ROCm, XPU and macOS
     builds), ``torch.rocm``, ``torch.xpu``, ``torch.archs``, ``torch.version`` (as torch itself says), ``cuda`` (the toolkit), ``driver``,
     ``driver.cuda`` (the highest CUDA version the driver takes), ``cudnn``, ``rocm``, ``miopen``, ``machine`` (x86_64), ``os.version``,
-    ``prefix``, and what torch answered: ``cuda.available``, ``mps.available``, ``xpu.available``, ``bf16.native``, ``bf16.supported``
-    ("true" or "false").
+    ``prefix``, ``cpu.dtypes`` ("bf16" where the CPU has instructions for it), and what torch answered: ``cuda.available``,
+    ``mps.available``, ``xpu.available``, ``bf16.native``, ``bf16.supported`` ("true" or "false").
     ``warnings`` says what could not be read.
     """
 
