@@ -179,7 +179,8 @@ def _patch_code(action: Mapping[str, Any]) -> str:
         target = "model.device" if device == "model" else repr(device)
         return f"inputs = {{k: v.to({target}) for k, v in inputs.items()}}"
     if name == "autocast":
-        return f'with torch.autocast("cuda", dtype={"model.dtype" if dtype == "dtype" else dtype}):\n    outputs = model(**inputs)'
+        shown = "model.dtype" if dtype == "dtype" else dtype
+        return f'with torch.autocast("{action.get("device", "cuda")}", dtype={shown}):\n    outputs = model(**inputs)'
     if name == "set_attention":
         return f'model = AutoModel.from_pretrained(..., attn_implementation="{action["implementation"]}")'
     # Not -inf: where every logit is NaN, a row of -inf would again have no distribution.

@@ -22,15 +22,29 @@ from troubleshoot.reading.report import Frame
 class Outcome(msgspec.Struct, frozen=True):
     """The state of a condition: True, False, or None for unknown; ``text`` says what was seen, ``line`` where in the report.
 
+    ``zh`` says it in Chinese; empty where the text is of names and numbers, or quoted.
+
     A struct, as are the other small things of the matching: thousands are made per report, and a frozen dataclass takes ten times as long.
     """
 
     state: bool | None
     text: str = ""
     line: int | None = None
+    zh: str = ""
 
 
 UNKNOWN = Outcome(None)
+
+
+def seen_frame(path: str, function: str | None, line: int | None) -> Outcome:
+    """Return the outcome of a frame that is there."""
+    name = path.rpartition("/")[2]
+    return Outcome(True, f"{name}, in {function}", line, f"{name} 的 {function}") if function else Outcome(True, name, line)
+
+
+def no_frame(places: str, line: int | None = None) -> Outcome:
+    """Return the outcome of frames that a whole traceback has not."""
+    return Outcome(False, f"no frame in {places}", line, f"没有 {places} 中的帧")
 
 
 class Context(msgspec.Struct, frozen=True):
@@ -183,7 +197,7 @@ def compile_condition(condition: Condition) -> Program:
 def _any(conditions: tuple[Condition, ...]) -> Program:
     """Long lists of places and words are usual, and mostly none of them is there: these are looked up before anything else is done."""
     places = [(one.frame, compile_condition(one)) for one in conditions if one.frame]
-    nowhere_ = Outcome(False, f"no frame in {next((one.frame for one in conditions if one.frame), '')}")
+    nowhere_ = no_frame(next((one.frame for one in conditions if one.frame), ""))
     phrases: list[str] = []
     others: list[Program] = []
     for one in conditions:
@@ -258,7 +272,7 @@ def _all(conditions: tuple[Condition, ...]) -> Program:
 
 
 def _negate(outcome: Outcome) -> Outcome:
-    return outcome if outcome.state is None else Outcome(not outcome.state, outcome.text, outcome.line)
+    return outcome if outcome.state is None else msgspec.structs.replace(outcome, state=not outcome.state)
 
 
 def frame_matches(pattern: FramePattern, frame: Frame, path: str) -> bool:
@@ -300,7 +314,7 @@ def places_of(patterns: tuple[FramePattern, ...], failure: FailureFacts) -> zip[
 def _frame(pattern: FramePattern) -> Program:
     """Mostly the place or its code is nowhere in the traceback, which one look at all paths, or at all code, tells."""
     code = None if pattern.code is None else squeezed(pattern.code)
-    absent = Outcome(False, f"no frame in {pattern.file or pattern.function or pattern.code}")
+    absent = no_frame(str(pattern.file or pattern.function or pattern.code))
 
     def program(context: Context) -> Outcome:
         failure = context.failure
@@ -319,8 +333,7 @@ def _frame(pattern: FramePattern) -> Program:
 def _look_for_frame(pattern: FramePattern, failure: FailureFacts) -> Outcome | None:
     for frame, path in places_of((pattern,), failure):
         if frame_matches(pattern, frame, path):
-            where = path.rpartition("/")[2]
-            return Outcome(True, f"{where}{f', in {frame.function}' if frame.function else ''}", frame.at)
+            return seen_frame(path, frame.function, frame.at)
     return None
 
 
@@ -337,15 +350,16 @@ def _package(condition: Condition, name: str) -> Program:
         if package is None:
             return UNKNOWN
         label = f"{name} is absent" if package.absent else f"{name} {package.told}".rstrip()
+        zh = f"没有安装 {name}" if package.absent else f"{name} {package.told_zh}".rstrip()
         if condition.in_ is not None:
             if package.version is None:
-                return Outcome(False, label, package.line)
+                return Outcome(False, label, package.line, zh)
             wanted_range = condition.in_
             inside = package.holds(lambda version: satisfies(version, wanted_range))
-            return UNKNOWN if inside is None else Outcome(inside, label, package.line)
+            return UNKNOWN if inside is None else Outcome(inside, label, package.line, zh)
         state = "absent" if package.absent else "present"
         among = state in values or package.version in values
-        return Outcome(among is wanted, label, package.line)
+        return Outcome(among is wanted, label, package.line, zh)
 
     return program
 

@@ -40,6 +40,12 @@ class Package:
         text = self.version or ("" if self.releases is None else str(self.releases))
         return f"{text}, from line numbers" if self.source == "lines" and text else text
 
+    @property
+    def told_zh(self) -> str:
+        """The same in Chinese."""
+        text = self.version or ("" if self.releases is None else self.releases.zh)
+        return f"{text}（由行号推断）" if self.source == "lines" and text else text
+
     def holds(self, test: Callable[[str], bool | None]) -> bool | None:
         """Hold a condition against the version, or against all releases that it may be; None where that cannot be told."""
         if self.version:
