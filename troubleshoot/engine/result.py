@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
+from troubleshoot.basics.lazy import lazy_attribute
 from troubleshoot.reading.environment.machine import Environment, Package
-from troubleshoot.reading.report import Report
+from troubleshoot.reading.report import Failure, Report
 
 if TYPE_CHECKING:
     from troubleshoot.reading.contrasts import Contrast
+    from troubleshoot.reading.named import FailurePlace, Named
+    from troubleshoot.reading.operations import NamedOperand
     from troubleshoot.reading.requirements import Requirement
 
 SCHEMA = 1
@@ -118,7 +121,7 @@ class Culprit:
     why: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Diagnosis:
     """Ranked known issues with confidence, evidence, fixes and questions. ``str()`` is the terminal text without colour."""
 
@@ -135,11 +138,47 @@ class Diagnosis:
     culprit: Culprit | None = None
     errors: tuple[str, ...] = ()
     refuted: tuple[tuple[str, EvidenceItem], ...] = ()
+    #: What the message of the first diagnosis says of its operands, by fact: ``dtype.input``, ``device.weight``.
+    caught: tuple[tuple[str, str], ...] = ()
+    #: Place and operands of a live exception, which knows them.
+    exact: Named | None = None
+
+    def __repr__(self) -> str:
+        """In short, and without the report's text: what a notebook or a test prints is not masked."""
+        first = f", {self.first.issue!r}" if self.first is not None else ""
+        return f"<{type(self).__name__} {self.verdict}{first}>"
 
     @property
     def first(self) -> IssueDiagnosis | None:
         """The first diagnosis, or None where nothing is known."""
         return self.diagnoses[0] if self.diagnoses else None
+
+    @property
+    def failure(self) -> Failure | None:
+        """The failure that the first diagnosis explains; without one, the failure to look at first."""
+        index = self.diagnoses[0].failure if self.diagnoses else None
+        failures = self.report.failures
+        return failures[index] if index is not None and index < len(failures) else self.report.cause
+
+    @lazy_attribute
+    def named(self) -> Named:
+        """Place and operands of :attr:`failure`: read from its frames when they are first asked for."""
+        from troubleshoot.reading.named import Named, names_of
+
+        failure = self.failure
+        if self.exact is not None or failure is None:
+            return self.exact or Named()
+        return names_of(failure.root, self.report, dict(self.caught))
+
+    @property
+    def place(self) -> FailurePlace:
+        """Where it failed: the user's line, the library's line below it, and the module, as the frames name it."""
+        return self.named.place
+
+    @property
+    def operands(self) -> tuple[NamedOperand, ...]:
+        """What the failing operation was given, by name, as far as the message and the frames tell."""
+        return self.named.operands
 
     @property
     def contrasts(self) -> tuple[Contrast, ...]:
@@ -162,6 +201,8 @@ class Diagnosis:
             "diagnoses": [_issue(one) for one in self.diagnoses],
             "questions": [msgspec.to_builtins(one) for one in self.questions],
             "culprit": _culprit(self.culprit),
+            "place": msgspec.to_builtins(self.place),
+            "operands": [msgspec.to_builtins(one) for one in self.operands],
             "contrasts": [_contrast(one) for one in self.contrasts],
             "errors": list(self.errors),
             "numbers": [

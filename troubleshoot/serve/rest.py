@@ -21,7 +21,7 @@ _DIAGNOSIS: dict[str, Any] = {
     "type": "object",
     "required": [
         "schema", "tool", "knowledge", "verdict", "reason", "summary", "failures", "environment", "diagnoses", "questions", "culprit",
-        "contrasts", "errors", "numbers", "requirements",
+        "place", "operands", "contrasts", "errors", "numbers", "requirements",
     ],
     "properties": {
         "schema": {"const": 1},
@@ -38,6 +38,16 @@ _DIAGNOSIS: dict[str, Any] = {
         },
         "questions": {"type": "array", "items": {"type": "object", "required": ["ask", "about", "answers", "decides"]}},
         "culprit": {"type": "null"},
+        "place": {
+            "type": "object",
+            "required": ["user", "library", "module", "operation"],
+            "description": "Where it failed: the user's line, the library's line below it (file, line, function, code, at), the module.",
+        },
+        "operands": {
+            "type": "array",
+            "items": {"type": "object", "required": ["name", "role", "dtype", "device"]},
+            "description": "What the failing operation was given; an empty text is unknown.",
+        },
         "contrasts": {
             "type": "array",
             "items": {"type": "object", "required": ["experiment", "outcome", "value", "line"]},

@@ -36,7 +36,14 @@ def worded(found: Findings, language: str) -> Diagnosis:
         language=language,
         errors=found.errors,
         refuted=tuple((issue, _said(item, language)) for issue, item in found.refuted),
+        caught=_caught(found),
     )
+
+
+def _caught(found: Findings) -> tuple[tuple[str, str], ...]:
+    """Return what the message of the first issue says of dtypes and devices."""
+    bindings = found.issues[0][0].candidate.context.bindings if found.issues else {}
+    return tuple((name, value) for name, value in bindings.items() if name.startswith(("dtype.", "device.")))
 
 
 def _question(one: Asked, language: str) -> Question:
