@@ -31,6 +31,8 @@ class EvidenceItem(msgspec.Struct, frozen=True):
     kind: str
     text: str
     line: int | None = None
+    #: the text in Chinese, where it is a sentence of the tool
+    zh: str = ""
 
 
 class SeenRun(msgspec.Struct, frozen=True):
@@ -327,6 +329,8 @@ def _package(package: Package) -> dict[str, Any]:
 
 def _issue(one: IssueDiagnosis) -> dict[str, Any]:
     data: dict[str, Any] = msgspec.to_builtins(one)
+    for item in data["evidence"]:
+        del item["zh"]
     for fix in data["fixes"]:
         del fix["action"]
         fix["seen"] = list(fix["seen"])

@@ -102,12 +102,13 @@ def _accelerators(environment: Environment, words: Words) -> tuple[Block, ...]:
 
 def _support(environment: Environment, words: Words) -> tuple[Block, ...]:
     from troubleshoot.reading.environment import support
+    from troubleshoot.reading.environment.dtype_support import cpu_of
 
-    devices: list[tuple[str, Accelerator | str]] = []
+    devices: list[tuple[str, Accelerator]] = []
     for one in environment.accelerators:
         if all(one.name != name for name, _ in devices):
             devices.append((one.name, one))
-    devices.append(("CPU", "cpu"))
+    devices.append(("CPU", cpu_of(environment)))
     rows, remarks = [], []
     for name, device in devices:
         answers = [support(device, dtype) for dtype in _COLUMNS]
