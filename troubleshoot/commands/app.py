@@ -67,6 +67,7 @@ def _program(
         "python train.py 2>&1 | troubleshoot diagnose",
         "troubleshoot diagnose error.txt --gpu V100-16GB --have transformers=4.50.1",
         "troubleshoot diagnose error.txt --answer package.apex=absent",
+        "troubleshoot diagnose error.txt --full",
         "troubleshoot diagnose error.txt --verify",
         "troubleshoot diagnose log.txt --env report --format markdown --redact -o report.md",
         after="Exit status: 0 a diagnosis, 1 none, 2 an error in use or input.",
@@ -83,6 +84,7 @@ def diagnose(
     top: Annotated[
         str | None, typer.Option("--top", metavar="N", help="How many diagnoses to show in full (json: to list).", show_default=False)
     ] = None,
+    full: Annotated[bool, typer.Option("--full", help="Print everything: all evidence, fixes, runs and questions (text only).")] = False,
     lang: Language = None,
     env: Annotated[
         str,
@@ -144,6 +146,7 @@ def diagnose(
         gpu=gpu,
         have=have or (),
         verify=verify,
+        full=full,
         redact=redact,
         output=output,
         color=color,

@@ -43,6 +43,7 @@ def run(
     gpu: str | None,
     have: Sequence[str],
     verify: bool,
+    full: bool,
     redact: bool,
     output: str | None,
     color: str,
@@ -68,7 +69,8 @@ def run(
             report.report(), environment=where, kb=base, language=spoken, answers=known or None, gpu=gpu, have=versions or None
         )
         diagnosis = replace(diagnosis, errors=(*notes, *diagnosis.errors))
-        return diagnosis, render(diagnosis, format, color=colored, width=process.width(output), top=shown, redact=redact)
+        width = process.width(output)
+        return diagnosis, render(diagnosis, format, color=colored, width=width, top=shown, redact=redact, full=full, more="--full")
 
     diagnosis, text = _in_time(source, left_out, seconds or LIMIT, shown_of)
     if verify:

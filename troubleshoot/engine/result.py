@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
@@ -67,7 +67,8 @@ class IssueDiagnosis:
     """One known issue with one cause, ranked.
 
     ``failure`` is the index of the failure that it explains (None: a symptom of the whole report). ``confidence`` is the probability
-    of this issue, ``cause_confidence`` that of its cause. ``note`` says what this cause means in a family of several.
+    of this issue, ``cause_confidence`` that of its cause. ``note`` says what this cause means in a family of several. ``facts`` is what the
+    message itself names: ``{"dtype.input": "float32", "dtype.weight": "float16", "op": "layer_norm"}``.
     """
 
     issue: str
@@ -86,6 +87,7 @@ class IssueDiagnosis:
     fixes: tuple[FixAdvice, ...] = ()
     references: tuple[str, ...] = ()
     verify: str | None = None
+    facts: dict[str, str] = field(default_factory=dict)
 
     @property
     def recommended(self) -> tuple[FixAdvice, ...]:
@@ -101,6 +103,15 @@ class Question:
     about: str
     answers: tuple[str, ...]
     decides: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Outside:
+    """What kind of problem a report out of scope is, and the next step for that kind."""
+
+    kind: str
+    title: str
+    next: str
 
 
 @dataclass(frozen=True)
@@ -133,6 +144,7 @@ class Diagnosis:
     culprit: Culprit | None = None
     errors: tuple[str, ...] = ()
     refuted: tuple[tuple[str, EvidenceItem], ...] = ()
+    outside: Outside | None = None
 
     @property
     def first(self) -> IssueDiagnosis | None:
@@ -161,6 +173,7 @@ class Diagnosis:
             "questions": [msgspec.to_builtins(one) for one in self.questions],
             "culprit": _culprit(self.culprit),
             "contrasts": [_contrast(one) for one in self.contrasts],
+            "outside": msgspec.to_builtins(self.outside),
             "errors": list(self.errors),
             "numbers": [
                 {"verdict": one.verdict, "of": one.of, "numbers": list(one.numbers), "line": one.line, "text": one.text}

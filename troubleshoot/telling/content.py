@@ -254,7 +254,7 @@ def fix_body(fix: FixAdvice, words: Words, *, brief: bool = False) -> tuple[Bloc
     if fix.command:
         body.append(Code(fix.command, "sh"))
     if fix.code:
-        body.append(Code(fix.code, "python" if _is_python(fix) else ""))
+        body.append(Code(fix.code, "python" if is_python(fix) else ""))
     if fix.fits is None:
         body.append(Prose(_undecided(fix.why, words), "warn"))
     if fix.reason:
@@ -274,7 +274,8 @@ def _undecided(why: str, words: Words) -> str:
     return words("fits-if", why=why.removeprefix("if ")) if why.startswith("if ") else words("undecided", why=why)
 
 
-def _is_python(fix: FixAdvice) -> bool:
+def is_python(fix: FixAdvice) -> bool:
+    """Tell whether a fix's code is Python, not a setting."""
     return bool({"patch", "edit"} & fix.action.keys()) or (not fix.action and not fix.command)
 
 

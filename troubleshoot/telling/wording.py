@@ -8,7 +8,7 @@ from troubleshoot.engine.fixes import HeldFix, actions
 from troubleshoot.engine.matching.releases import affected_texts
 from troubleshoot.engine.questions import Asked
 from troubleshoot.engine.ranking import Hypothesis
-from troubleshoot.engine.result import Diagnosis, EvidenceItem, FixAdvice, IssueDiagnosis, Question
+from troubleshoot.engine.result import Diagnosis, EvidenceItem, FixAdvice, IssueDiagnosis, Outside, Question
 from troubleshoot.knowledge import KnowledgeBase
 from troubleshoot.knowledge.schema import Entry, Fix
 from troubleshoot.version import __version__
@@ -36,7 +36,17 @@ def worded(found: Findings, language: str) -> Diagnosis:
         language=language,
         errors=found.errors,
         refuted=found.refuted,
+        outside=_outside(found, language),
     )
+
+
+def _outside(found: Findings, language: str) -> Outside | None:
+    group = found.outside
+    if group is None:
+        return None
+    chinese = language == "zh"
+    step = "" if group.next is None else group.next.zh if chinese else group.next.en
+    return Outside(group.id, group.title.zh if chinese else group.title.en, step)
 
 
 def _question(one: Asked, language: str) -> Question:
@@ -59,7 +69,7 @@ def _summary(found: Findings, diagnoses: tuple[IssueDiagnosis, ...], language: s
     if report.reason == "binary":
         return "这不是文本，无法读取。" if chinese else "This is not text; paste the traceback or the log as text."
     if found.outside is not None:
-        title = found.outside.zh if chinese else found.outside.en
+        title = found.outside.title.zh if chinese else found.outside.title.en
         return f"不属于精度、dtype 或设备问题：{title}" if chinese else f"Not a precision, dtype or device problem: {title}"
     if reason == "no-failure":
         return "报告中没有发现错误，也没有已知症状。" if chinese else "No failure and no known symptom was found in the report."
@@ -102,7 +112,22 @@ def _issue(hypothesis: Hypothesis, fixes: tuple[HeldFix, ...], base: KnowledgeBa
         fixes=tuple(_advice(one, hypothesis, language) for one in fixes),
         references=tuple(one.url for one in entry.references),
         verify=f"troubleshoot verify {entry.id}" if entry.verify else None,
+        facts=_facts(hypothesis),
     )
+
+
+#: The facts that a message's holes tell of operands, and what they operate on. The rest of a message is quoted, not taken apart.
+_TOLD = ("dtype.", "device.", "name.kernel", "name.argument")
+
+
+def _facts(hypothesis: Hypothesis) -> dict[str, str]:
+    """Return what the message names, and the operation of its innermost frame."""
+    context = hypothesis.candidate.context
+    told = {name: value for name, value in context.bindings.items() if name.startswith(_TOLD)}
+    frames = context.failure.failure.root.frames if context.failure is not None else ()
+    operation = context.values("op")[:1] if frames else ()
+    # What frames further out call is not what failed.
+    return {**told, "op": operation[0].value} if operation and operation[0].line == frames[-1].at else told
 
 
 def _words(hypothesis: Hypothesis, language: str) -> tuple[EvidenceItem, ...]:

@@ -1,0 +1,91 @@
+"""What a diagnosis is called: about this error where its message names dtypes or devices, not about its family."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from troubleshoot.telling.words import Words
+
+if TYPE_CHECKING:
+    from troubleshoot.engine.result import Diagnosis, IssueDiagnosis
+
+#: Names under which messages tell what a check wanted and got.
+_WANTED, _FOUND = ("expected", "wanted", "requested", "asked"), ("found", "actual")
+#: Operands that meet: each has a word in both languages.
+_ROLES = (
+    "input", "weight", "bias", "query", "key", "value", "destination", "source", "target", "index", "indexed", "hidden", "parameter",
+    "lengths", "output", "result",
+)  # fmt: skip
+#: A family's cause is said instead of its title where it is likelier than all others together.
+_SURE = 0.5
+
+
+def headline(diagnosis: Diagnosis, one: IssueDiagnosis, words: Words) -> tuple[str, float]:
+    """Return what a diagnosis is called, and the probability of just that."""
+    if one.kind != "family":
+        return one.title, one.confidence
+    if diagnosis.culprit is not None and diagnosis.first is one:
+        return culprit_text(diagnosis, words), one.confidence
+    met = _met(one, words)
+    if met:
+        return met, one.confidence
+    named = _named(one, words)
+    if named:
+        return named, one.confidence
+    if one.note and one.cause_confidence >= _SURE:
+        return one.note.rstrip(".。"), one.cause_confidence
+    return one.title, one.confidence
+
+
+def culprit_text(diagnosis: Diagnosis, words: Words) -> str:
+    """Return what is wrong with the module or tensor that a live exception led to."""
+    culprit = diagnosis.culprit
+    assert culprit is not None
+    name = ".".join(part for part in (culprit.module, culprit.parameter) if part) or culprit.cls or ""
+    what = f"`{name}`" + (f" ({culprit.cls})" if culprit.cls and culprit.cls != name else "")
+    if culprit.has and culprit.meets:
+        return words("culprit.meets", what=what, has=culprit.has, meets=culprit.meets)
+    return words("culprit.has", what=what, has=culprit.has) if culprit.has else what
+
+
+def _values(one: IssueDiagnosis, kind: str) -> dict[str, str]:
+    """Return the operands' dtypes or devices by role; where roles are known, names that are none are left out."""
+    told = {name.removeprefix(f"{kind}."): value for name, value in one.facts.items() if name.startswith(f"{kind}.")}
+    roles = {name: value for name, value in told.items() if name in _ROLES}
+    return roles if len(roles) > 1 else told
+
+
+def _met(one: IssueDiagnosis, words: Words) -> str:
+    """Return which two dtypes or devices met where; "" where the message does not say."""
+    for kind in ("dtype", "device"):
+        values = _values(one, kind)
+        if not one.cause.startswith(f"{kind}-mismatch/") or len(values) != 2 or len(set(values.values())) < 2:
+            continue
+        roles = set(values) <= set(_ROLES)
+        if not roles and "op" not in one.facts:
+            continue
+        sides = [
+            words(f"met.{kind}", what=words(f"role.{name}"), value=value) if roles else words(f"met.{kind}-alone", value=value)
+            for name, value in values.items()
+        ]
+        return words("met", one=sides[0], other=sides[1], op=words("met.op", op=one.facts["op"]) if "op" in one.facts else "")
+    return ""
+
+
+def _named(one: IssueDiagnosis, words: Words) -> str:
+    """Return the family's title with what the message names; "" where that is nothing."""
+    parts = [f"`{one.facts[name]}`" for name in ("name.kernel", "name.argument") if name in one.facts]
+    for kind in ("dtype", "device"):
+        parts += dict.fromkeys(_named_value(name, value, words) for name, value in _values(one, kind).items())
+    if not parts:
+        return ""
+    listed = words("named.two", one=parts[0], other=parts[1]) if len(parts) == 2 else words.list(parts)
+    return words("named", title=one.title, parts=listed)
+
+
+def _named_value(name: str, value: str, words: Words) -> str:
+    if name in _ROLES:
+        return words("named.role", role=words(f"role.{name}"), value=value)
+    if name in _WANTED:
+        return words("named.wanted", value=value)
+    return words("named.found", value=value) if name in _FOUND else value
