@@ -372,7 +372,9 @@ def _question(state: State, diagnosis: Diagnosis, first: IssueDiagnosis | None, 
         return None
     if len(state.unknown) >= _MOST_QUESTIONS:
         return None
-    open_ = [one for one in diagnosis.questions if one.about not in state.unknown and one.about not in state.answers]
+    # Nobody has all models in a list: which one it is, is never asked.
+    closed = {"model", *state.unknown, *state.answers}
+    open_ = [one for one in diagnosis.questions if one.about not in closed]
     return next((one for one in open_ if one.about == asked), open_[0] if open_ else None)
 
 

@@ -19,11 +19,13 @@ from troubleshoot.telling.document import Block as Part
 from troubleshoot.telling.document import Code, Prose
 from troubleshoot.telling.layout import visible
 from troubleshoot.telling.markdown import fence
+from troubleshoot.telling.screen import Screen, first_screen
 from troubleshoot.telling.words import Words
 
 #: A block with a lower rank is left out first where an answer must be short; rank 9 never is.
 _LAST = 9
 _MOST_EVIDENCE, _MOST_OTHERS = 3, 4
+_MOST_FACTS = 2
 _MOST_MESSAGE, _MOST_QUOTED, _MOST_CODE = 300, 100, 160
 _LETTERS = "abcdefgh"
 
@@ -43,7 +45,7 @@ class Replies:
         self.words = Words(language)
         self.table = TABLES[self.words.language]
         self.link = link
-        self.stop = "。" if self.words.language == "zh" else "."
+        self._screens: dict[int, Screen] = {}
 
     def say(self, key: str, **values: object) -> str:
         """Return one of the chat's own sentences."""
@@ -92,47 +94,50 @@ class Replies:
 
     def _screen(self, turn: Turn, first: IssueDiagnosis) -> list[Block]:
         """Return the answer in short: what it is, where, the two best fixes, and one question below them."""
-        assert turn.diagnosis is not None
-        blocks = [self._head(turn, first), *self._place(turn.diagnosis, first)]
-        blocks += [Block(visible(self._cause_line(first)), 7)] if self._cause_line(first) else []
-        if first.impact != "error":
-            blocks.append(Block(self.words(f"impact.{first.impact}"), 5))
-        return [*blocks, *self._two(turn, first), *self._question(turn)]
+        said = self._said(turn, first)
+        blocks = [self._head(turn, first), *self._place(turn, first)]
+        blocks += [Block(visible(fact), 7 if at == 0 else 5) for at, fact in enumerate(said.facts[:_MOST_FACTS])]
+        return [*blocks, *self._two(turn, first), *self._question(turn, said)]
+
+    def _said(self, turn: Turn, first: IssueDiagnosis) -> Screen:
+        """Return the short answer of every face, about the issue in view."""
+        if id(first) in self._screens:
+            return self._screens[id(first)]
+        diagnosis = turn.diagnosis
+        assert diagnosis is not None
+        if diagnosis.first is not first:
+            others = tuple(one for one in diagnosis.diagnoses if one is not first)
+            diagnosis = replace(diagnosis, diagnoses=(first, *others), verdict="known" if is_known(first) else "likely")
+        self._screens[id(first)] = first_screen(diagnosis)
+        return self._screens[id(first)]
 
     def _two(self, turn: Turn, first: IssueDiagnosis) -> list[Block]:
         if turn.fix is None:
             return self._exhausted(turn, first)
         blocks = [block for fix in turn.pair for block in self._fix(turn, fix, first, brief=True)]
-        wrong = [one for one in first.fixes if one.expected == "fails"]
-        if wrong and not turn.state.tried:
-            blocks.append(Block(self.say("dont", items=self.words.list([visible(one.title) for one in wrong[:2]])), 6))
+        if not turn.state.tried:
+            blocks += [Block(self.say("dont", item=visible(_sentence(one))), 6) for one in self._said(turn, first).donts]
         return [*blocks, *self._how(turn, turn.pair)]
 
     def _head(self, turn: Turn, first: IssueDiagnosis) -> Block:
-        sure = self.say("known" if is_known(first) else "likely", percent=self.words.percent(first.confidence))
-        certainty = sure if turn.state.report else self.say("remembered")
-        return Block(f"**{visible(first.title)}**{self.words.paren(certainty)}\n{self._named(first.issue)}")
+        said = self._said(turn, first)
+        certainty = said.badge if turn.state.report else self.say("remembered")
+        return Block(f"**{visible(said.title)}**{self.words.paren(certainty)}\n{self._named(first.issue)}")
 
-    def _place(self, diagnosis: Diagnosis, first: IssueDiagnosis) -> list[Block]:
+    def _place(self, turn: Turn, first: IssueDiagnosis) -> list[Block]:
         """Return the user's line and the library's with their code, and the message."""
-        message = _message(diagnosis, first)
+        assert turn.diagnosis is not None
+        message = _message(turn.diagnosis, first)
         if not message:
             return []
-        return [Block(_fenced("\n".join((*_frames(diagnosis, first), message))), 4)]
-
-    def _cause_line(self, first: IssueDiagnosis) -> str:
-        """Return in a sentence what it is here: the cause, where the issue has several, else how it comes about."""
-        if not first.note:
-            return shorten(self.words.flow(first.explanation), 1)
-        note = first.note.rstrip(".。")
-        return self.say("family", note=note) if first.kind == "family" else note[:1].upper() + note[1:] + self.stop
+        lines = [redact_text(f"{spot.where}   {spot.code}", personal=True)[:_MOST_CODE] for spot in self._said(turn, first).spots]
+        return [Block(_fenced("\n".join((*lines, message))), 4)]
 
     def _explained(self, turn: Turn, first: IssueDiagnosis) -> list[Block]:
         """Return all that there is to say of why."""
-        assert turn.diagnosis is not None
-        blocks = [self._head(turn, first), *self._place(turn.diagnosis, first)]
+        blocks = [self._head(turn, first), *self._place(turn, first)]
         if first.kind == "family" and first.note:
-            blocks.append(Block(visible(self._cause_line(first)), 8))
+            blocks.append(Block(visible(self.say("family", note=first.note.rstrip(".。"))), 8))
         blocks.append(Block(visible(shorten(self.words.flow(first.explanation))), 8))
         if first.impact != "error":
             blocks.append(Block(self.words(f"impact.{first.impact}"), 7))
@@ -165,7 +170,7 @@ class Replies:
         return [Block(self._unchanged(turn, first, given)), *([] if again else self._question(turn))]
 
     def _unchanged(self, turn: Turn, first: IssueDiagnosis, given: str) -> str:
-        title = visible(first.title)
+        title = visible(self._said(turn, first).title)
         sure = self.say("known" if is_known(first) else "likely", percent=self.words.percent(first.confidence))
         said = self.say("change.sure" if turn.change == "sure" else "change.nothing", given=given, title=title, certainty=sure)
         if turn.fix is None:
@@ -225,13 +230,16 @@ class Replies:
             return [Block(self.say("greeting")), Block(fence(self.say("example"), "text"), 5)]
         return [Block(self.say("paste")), Block(fence(self.say("example"), "text"), 5)]
 
-    def _question(self, turn: Turn) -> list[Block]:
-        """Return the question that would settle more, in one paragraph; its answers have letters, since fixes have numbers."""
+    def _question(self, turn: Turn, said: Screen | None = None) -> list[Block]:
+        """Return the question that would settle more, in one paragraph; its answers have letters, since fixes have numbers.
+
+        Where no fact decides, it is what the short answer asks for, such as the whole traceback.
+        """
         question = turn.question
         if question is None:
-            return []
-        # A list of models helps nobody: the report names a few of thousands.
-        options = () if question.about == "model" else question.answers
+            wanted = said.question if said is not None else None
+            return [Block(self.say("ask", ask=visible(wanted.text)))] if wanted is not None and not wanted.about else []
+        options = question.answers
         lines = [self.say("ask", ask=visible(question.ask))]
         if not options:
             name = question.about.removeprefix("package.")
@@ -266,7 +274,7 @@ class Replies:
             return [Block(self.say("price", text=visible(part.text)), 7)]
         if part.tone == "warn":
             text = _sentence(part.text)
-            return [Block(visible(text[:1].upper() + text[1:]) + self.stop, 8)]
+            return [Block(visible(text[:1].upper() + text[1:]) + self.table["stop"].strip(), 8)]
         return [Block(visible(part.text), 5)]
 
     def _how(self, turn: Turn, shown: tuple[FixAdvice, ...]) -> list[Block]:
@@ -294,7 +302,8 @@ class Replies:
         reason = diagnosis.reason or "too-little"
         if reason == "out-of-scope":
             title = re.split("[:：]", diagnosis.summary, maxsplit=1)[-1].strip()
-            return [Block(self.say("unknown.out-of-scope", title=visible(title)))]
+            step = first_screen(diagnosis).next
+            return [Block(self.say("unknown.out-of-scope", title=visible(title))), *([Block(visible(step))] if step else [])]
         if turn.state.rejected:
             return [Block(self.say("rejected-none")), *self._collect()]
         if reason == "no-failure":
@@ -331,18 +340,6 @@ class Replies:
 def _fenced(text: str) -> str:
     """Return what a report says in a fence. Some chat clients end it at any three back-quotes, however long it is: there are none in it."""
     return fence(re.sub("`{3,}", lambda run: " ".join(run[0]), text), "text")
-
-
-def _frames(diagnosis: Diagnosis, first: IssueDiagnosis) -> list[str]:
-    """Return the user's deepest line and the library's that failed, each with its code, secrets and names masked."""
-    failure = diagnosis.report.failures[first.failure or 0]
-    shown: list[str] = []
-    for place in (failure.place.user, failure.place.library):
-        name, _, number = (place or "").rpartition(":")
-        frame = next((one for one in reversed(failure.root.frames) if str(one.number) == number and one.path.endswith(name)), None)
-        if frame is not None and frame.code:
-            shown.append(redact_text(f"{name.rpartition('/')[2]}:{number}   {' '.join(frame.code.split())}", personal=True)[:_MOST_CODE])
-    return shown
 
 
 def _message(diagnosis: Diagnosis, first: IssueDiagnosis) -> str:
