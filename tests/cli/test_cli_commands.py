@@ -227,14 +227,58 @@ def test_version(run: Run) -> None:
 
 
 def test_explain_an_issue(run: Run) -> None:
-    """The page of an entry in each format."""
-    code, out, _ = run("explain", "torch/linear-dtype")
+    """The page of an entry in each format; text says what it looks like, why, what to do, what does not help, and where it was seen."""
+    code, out, _ = run("explain", "transformers/blip2-query-tokens-fp32")
     assert code == 0
-    assert "torch/linear-dtype" in out
-    assert "Recognised by" in out
+    assert re.findall(r"^(?:Looks like|Affects|Why|Do|Don't|Seen|More)\b", out, re.MULTILINE) == [
+        "Looks like", "Affects", "Why", "Do", "Don't", "Seen", "More",
+    ]  # fmt: skip
+    assert "pip install 'transformers==4.50.3'" in out
     assert run("explain", "torch/linear-dtype", "-f", "markdown")[1].startswith("## ")
     assert json.loads(run("explain", "torch/linear-dtype", "-f", "json")[1])["id"] == "torch/linear-dtype"
-    assert "识别依据" in run("explain", "kb/torch/linear-dtype.yaml", "--lang", "zh")[1]
+    assert "现象" in run("explain", "kb/torch/linear-dtype.yaml", "--lang", "zh")[1]
+
+
+@pytest.mark.parametrize("format", ["text", "markdown"])
+def test_conditions_are_for_curators(run: Run, format: str) -> None:
+    """What must hold for an entry, its weights and the holes of its templates stand in kb show alone."""
+    out = run("explain", "transformers/blip2-query-tokens-fp32", "-f", format)[1]
+    for text in ("must hold", "rules out", "{found", "blip2|blip_2", "one of:"):
+        assert text not in out
+    assert "required:" in run("kb", "show", "transformers/blip2-query-tokens-fp32")[1]
+
+
+def test_explain_a_kind_of_problem(run: Run) -> None:
+    """A group of causes lists them; what the tool only recognises has its first step."""
+    assert "numerics/fp16-overflow" in run("explain", "numerics")[1]
+    code, out, _ = run("explain", "memory")
+    assert code == 0
+    assert "CUDA out of memory" in out and "smaller batch" in out
+    assert "显存不足" in run("explain", "gpu-memory", "--lang", "zh")[1]
+    assert json.loads(run("explain", "gpu-memory", "-f", "json")[1])[0]["id"] == "gpu-memory"
+    assert run("explain", "no-such-thing")[0] == 2
+
+
+def test_every_page_fits_one_screen() -> None:
+    """24 rows of 80 columns hold the page of every entry and cause, with the prompt below, and the first fix."""
+    from troubleshoot.engine.records import seen_in
+    from troubleshoot.knowledge import load_kb
+    from troubleshoot.telling import explained
+    from troubleshoot.telling.layout import columns
+
+    base = load_kb()
+    seen = seen_in(base.roots)
+    pages = [
+        explained.of_issue(base.entry(name), language, lambda fix, name=name: seen(name, fix))
+        for name in base.ids()
+        for language in ("en", "zh")
+    ]
+    pages += [explained.of_cause(code, cause, language, ()) for code, cause in base.causes.causes.items() for language in ("en", "zh")]
+    for head, parts in pages:
+        text = explained.one_screen(head, parts)
+        assert sum(max(1, -(-columns(line) // 80)) for line in text.splitlines()) <= 23, text
+        first = next((form.title for part in parts for form in part.forms if getattr(form, "mark", "") == "1"), "")
+        assert " ".join(first.replace("`", "").split())[:30] in " ".join(text.replace("`", "").split())
 
 
 @pytest.mark.slow
