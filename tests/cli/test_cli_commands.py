@@ -294,11 +294,21 @@ def test_every_entry_and_cause_has_a_page(run: Run) -> None:
             assert name in out
 
 
+@pytest.mark.parametrize("name", ["4090", "3090", "1660", "T4", "MI300", "M2"])
+def test_env_tells_what_a_gpu_computes_in(run: Run, name: str) -> None:
+    """By the name that people write."""
+    code, out, _ = run("env", "--gpu", name)
+    assert code == 0
+    assert re.search(rf"{name}.*(?:native|emulated)", out)
+    assert json.loads(run("env", "--gpu", name, "-f", "json")[1])["support"]["bfloat16"]
+
+
 def test_explain_a_cause(run: Run) -> None:
-    """The general advice, and the issues that have the cause."""
+    """The general advice, and the issues that have the cause, the message families first."""
     code, out, _ = run("explain", "dtype-mismatch/input-vs-weight")
     assert code == 0
-    assert "torch/linear-dtype" in out
+    assert re.search(r"^Known issues +- `[a-z_]+/", out, re.MULTILINE)
+    assert "torch/linear-dtype" in run("explain", "dtype-mismatch/input-vs-weight", "-f", "markdown")[1]
     assert json.loads(run("explain", "dtype-mismatch/input-vs-weight", "-f", "json")[1])["cause"] == "dtype-mismatch/input-vs-weight"
 
 

@@ -181,6 +181,7 @@ def explain(
     cls=PlainCommand,
     epilog=examples(
         "troubleshoot env",
+        "troubleshoot env --gpu 4090",
         "troubleshoot env --deep",
         "troubleshoot env --python /path/to/venv/bin/python --format json -o env.json",
         "troubleshoot env --one-liner",
@@ -189,6 +190,9 @@ def explain(
 def env(
     deep: Deep = False,
     python: Interpreter = None,
+    gpu: Annotated[
+        str | None, typer.Option("--gpu", metavar="NAME", help="Show instead which dtypes this GPU has, or cpu.", show_default=False)
+    ] = None,
     format: Format = "text",
     lang: Language = None,
     one_liner: Annotated[
@@ -201,7 +205,9 @@ def env(
     """Show what is known of this machine, where each fact is known from, and which dtypes its devices support."""
     from troubleshoot.commands.env import run
 
-    return run(deep=deep, python=python, format=format, language=lang, one_liner=one_liner, redact=redact, output=output, color=color)
+    return run(
+        deep=deep, python=python, gpu=gpu, format=format, language=lang, one_liner=one_liner, redact=redact, output=output, color=color
+    )
 
 
 app.command(cls=PlainCommand, context_settings=program.CONTEXT, epilog=examples(*program.EXAMPLES, after=program.AFTER))(program.run)

@@ -104,6 +104,12 @@ _EN = {
     "group.quantized": "Quantized weights",
     "group.distributed": "Several devices",
     "general": "message family",
+    "messages.title": "Common messages, and what to do",
+    "messages.lead": "The {n} messages that people paste most: what each means, and the first thing to try. Which of several causes it is, and what fits "
+    "your versions and GPU, `troubleshoot diagnose` tells from the whole traceback.",
+    "messages.stop": ". ",
+    "messages.step": "First: {title}. {more}",
+    "messages.more-link": "All that is known",
 }
 
 _ZH = {
@@ -204,6 +210,11 @@ _ZH = {
     "group.quantized": "量化权重",
     "group.distributed": "多个设备",
     "general": "报错家族",
+    "messages.title": "常见报错与处理",
+    "messages.lead": "人们粘贴最多的 {n} 条报错：含义，以及首先可以尝试的做法。究竟是哪种原因、什么适合你的版本和 GPU，`troubleshoot diagnose` 会根据完整的 traceback 说明。",
+    "messages.stop": "。",
+    "messages.step": "先试：{title}。{more}",
+    "messages.more-link": "全部内容",
 }
 
 TABLES = {"en": _EN, "zh": _ZH}
