@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from troubleshoot.telling.layout import columns
 from troubleshoot.telling.words import Words
 
 if TYPE_CHECKING:
@@ -16,8 +17,8 @@ _ROLES = (
     "input", "weight", "bias", "query", "key", "value", "destination", "source", "target", "index", "indexed", "hidden", "parameter",
     "lengths", "output", "result",
 )  # fmt: skip
-#: A family's cause is said instead of its title where it is likelier than all others together.
-_SURE = 0.5
+#: A family's cause is said instead of its title where it is likelier than all others together, and fits into two lines.
+_SURE, _LONGEST = 0.5, 130
 
 
 def headline(diagnosis: Diagnosis, one: IssueDiagnosis, words: Words) -> tuple[str, float]:
@@ -32,7 +33,8 @@ def headline(diagnosis: Diagnosis, one: IssueDiagnosis, words: Words) -> tuple[s
     named = _named(one, words)
     if named:
         return named, one.confidence
-    if one.note and one.cause_confidence >= _SURE:
+    # Whoever describes a symptom knows it already. What a message means is said first, then where it comes from.
+    if one.failure is None and one.note and one.cause_confidence >= _SURE and columns(one.note) <= _LONGEST:
         return one.note.rstrip(".。"), one.cause_confidence
     return one.title, one.confidence
 
@@ -76,16 +78,22 @@ def _named(one: IssueDiagnosis, words: Words) -> str:
     """Return the family's title with what the message names; "" where that is nothing."""
     parts = [f"`{one.facts[name]}`" for name in ("name.kernel", "name.argument") if name in one.facts]
     for kind in ("dtype", "device"):
-        parts += dict.fromkeys(_named_value(name, value, words) for name, value in _values(one, kind).items())
-    if not parts:
-        return ""
-    listed = words("named.two", one=parts[0], other=parts[1]) if len(parts) == 2 else words.list(parts)
-    return words("named", title=one.title, parts=listed)
+        alike: dict[str, list[str]] = {}
+        for name, value in _values(one, kind).items():
+            alike.setdefault(value, []).append(name)
+        parts += [_valued(names, value, words) for value, names in alike.items()]
+    return words("named", title=one.title, parts=_joined(parts, words)) if parts else ""
 
 
-def _named_value(name: str, value: str, words: Words) -> str:
-    if name in _ROLES:
-        return words("named.role", role=words(f"role.{name}"), value=value)
-    if name in _WANTED:
+def _valued(names: list[str], value: str, words: Words) -> str:
+    """Return a dtype or device with what has it."""
+    roles = [words(f"role.{name}") for name in names if name in _ROLES]
+    if roles:
+        return words("named.role", role=_joined(roles, words), value=value)
+    if names[0] in _WANTED and not set(names) & set(_FOUND):
         return words("named.wanted", value=value)
-    return words("named.found", value=value) if name in _FOUND else value
+    return words("named.found", value=value) if names[0] in _FOUND else value
+
+
+def _joined(parts: list[str], words: Words) -> str:
+    return words("named.two", one=parts[0], other=parts[1]) if len(parts) == 2 else words.list(parts)

@@ -1,7 +1,7 @@
 """What a person reads first: what failed, where, why, what to do, what not to do, one question. The rest is in the whole document.
 
-:func:`first_screen` decides what is said, for every face; ``screen_text`` fits it into the lines of a terminal, and :func:`screen_section`
-makes blocks of it for the others.
+:func:`first_screen` decides what is said, for every face; ``screen_text`` fits it into the lines of a terminal, ``content`` makes a section
+of it for the others (:func:`screen_blocks`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ import msgspec
 
 from troubleshoot.basics.redact import redact_lines
 from troubleshoot.reading.places import locate
-from troubleshoot.telling.content import answer_options, is_python, shorten
+from troubleshoot.telling.content import answer_options, is_python, labelled, shorten
+from troubleshoot.telling.document import Block, Choice, Code, Point, Prose, Quote, Step
 from troubleshoot.telling.facts import accelerator_text, half_precision
 from troubleshoot.telling.headline import culprit_text, headline
 from troubleshoot.telling.words import Words
@@ -104,18 +105,45 @@ def first_screen(diagnosis: Diagnosis) -> Screen:
     )
 
 
+def screen_blocks(screen: Screen) -> tuple[Block, ...]:
+    """Return what stands below the headline, for faces that have no end of lines."""
+    words = Words(screen.language)
+    blocks: list[Block] = []
+    if screen.spots:
+        blocks.append(Quote(tuple((spot.line, f"{spot.where}   {spot.code}".rstrip(), False) for spot in screen.spots)))
+    blocks += [Prose(fact) for fact in screen.facts]
+    blocks += [Prose(other) for other in screen.others]
+    blocks += [Prose(note, "warn") for note in screen.notes]
+    for number, one in enumerate(screen.fixes, 1):
+        code = (Code(one.code, one.language),) if one.code else ()
+        blocks.append(Step(str(number), one.title, body=(*code, *((Prose(one.remark, "dim"),) if one.remark else ())), fix=one.fix))
+    if screen.next:
+        blocks.append(Prose(words("next.lead", step=screen.next)))
+    blocks += [Step("x", text) for text in screen.donts]
+    question = screen.question
+    if question is not None and question.about:
+        how = words("ask.answer", options=f"`{question.option}`")
+        blocks.append(Choice(question.text, question.about, labelled(question.answers, words), how))
+    elif question is not None:
+        blocks.append(Point(question.text, "?"))
+    return tuple(blocks)
+
+
 def _failure_of(diagnosis: Diagnosis, one: IssueDiagnosis) -> Failure | None:
     failures = diagnosis.report.failures
     return failures[one.failure] if one.failure is not None and one.failure < len(failures) else None
 
 
 def _spots(failure: Failure | None) -> tuple[Spot, ...]:
-    """Return the user's line, and the library's below it. What a library calls of the user's own code says more than its call."""
+    """Return the user's line, and the library's below it; of a traceback of torch alone the deepest.
+
+    What a library calls of the user's own code says more than its call.
+    """
     if failure is None:
         return ()
     frames = failure.root.frames
     user, library = (_frame_at(frames, place) for place in (failure.place.user, failure.place.library))
-    shown = [frames[at] for at in (user, library) if at is not None and (user is None or at >= user)]
+    shown = [frames[at] for at in (user, library) if at is not None and (user is None or at >= user)] or list(frames[-1:])
     codes = redact_lines([(frame.code or "").strip() for frame in shown])
     return tuple(map(_spot, shown, codes))
 
@@ -149,7 +177,7 @@ def _quoted(diagnosis: Diagnosis, one: IssueDiagnosis, words: Words) -> tuple[Sp
 
 
 #: A report of fewer lines needs no pointer to one of them.
-_LONG = 4
+_LONG = 16
 
 
 def _said(diagnosis: Diagnosis, line: int, words: Words) -> Spot:

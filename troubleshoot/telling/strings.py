@@ -44,6 +44,7 @@ _EN: dict[str, str] = {
     "on-line": "line {line}",
     "not-stated": "not known: {text}",
     # the short answer
+    "details": "Details",
     "badge": "{verdict} · {percent}",
     "met": "{one} meets {other}{op}",
     "met.op": " in `{op}`",
@@ -308,6 +309,7 @@ _ZH: dict[str, str] = {
     "culprit.meets": "{what} 是 {has}，遇到了 {meets}",
     "on-line": "第 {line} 行",
     "not-stated": "未知：{text}",
+    "details": "详情",
     "badge": "{verdict} · {percent}",
     "met": "{op}{one}遇到 {other}",
     "met.op": "`{op}` 中 ",
