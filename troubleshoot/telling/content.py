@@ -60,7 +60,7 @@ def answered(diagnosis: Diagnosis, top: int | None = None, *, face: str = "") ->
     return (
         msgspec.structs.replace(
             first, badge=screen.badge, title=screen.title, tone=screen.tone,
-            sections=(Section("", screen_blocks(screen), wide=True),), details=filled(*details),
+            sections=(Section("", screen_blocks(screen, face), wide=True),), details=filled(*details),
         ),
         *others,
     )  # fmt: skip

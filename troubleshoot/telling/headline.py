@@ -27,10 +27,10 @@ def headline(diagnosis: Diagnosis, one: IssueDiagnosis, words: Words) -> tuple[s
         return one.title, one.confidence
     if diagnosis.culprit is not None and diagnosis.first is one:
         return culprit_text(diagnosis, words), one.confidence
-    met = _met(one, words)
+    met = _met(diagnosis, one, words)
     if met:
         return met, one.confidence
-    named = _named(one, words)
+    named = _named(diagnosis, one, words)
     if named:
         return named, one.confidence
     # Whoever describes a symptom knows it already. What a message means is said first, then where it comes from.
@@ -50,36 +50,49 @@ def culprit_text(diagnosis: Diagnosis, words: Words) -> str:
     return words("culprit.has", what=what, has=culprit.has) if culprit.has else what
 
 
-def _values(one: IssueDiagnosis, kind: str) -> dict[str, str]:
+def operands_text(diagnosis: Diagnosis, words: Words) -> str:
+    """Return which dtype or device each operand has, by the name that the code gives it; "" where the frames do not tell."""
+    told = [(one.name, one.dtype or one.device) for one in diagnosis.operands]
+    shown = [words("operand", name=name, value=value) for name, value in told if name and value]
+    return words.list(shown) if len(shown) > 1 or (shown and diagnosis.place.module) else ""
+
+
+def _values(diagnosis: Diagnosis, one: IssueDiagnosis, kind: str) -> dict[str, str]:
     """Return the operands' dtypes or devices by role; where roles are known, names that are none are left out."""
+    seen = {operand.role: getattr(operand, kind) for operand in diagnosis.operands} if diagnosis.first is one else {}
     told = {name.removeprefix(f"{kind}."): value for name, value in one.facts.items() if name.startswith(f"{kind}.")}
-    roles = {name: value for name, value in told.items() if name in _ROLES}
-    return roles if len(roles) > 1 else told
+    for values in (seen, told):
+        roles = {name: value for name, value in values.items() if name in _ROLES and value}
+        if len(roles) > 1:
+            return roles
+    return told
 
 
-def _met(one: IssueDiagnosis, words: Words) -> str:
+def _met(diagnosis: Diagnosis, one: IssueDiagnosis, words: Words) -> str:
     """Return which two dtypes or devices met where; "" where the message does not say."""
+    place = diagnosis.place if diagnosis.first is one else None
+    where = (place.module or place.operation if place is not None else "") or one.facts.get("op", "")
     for kind in ("dtype", "device"):
-        values = _values(one, kind)
+        values = _values(diagnosis, one, kind)
         if not one.cause.startswith(f"{kind}-mismatch/") or len(values) != 2 or len(set(values.values())) < 2:
             continue
         roles = set(values) <= set(_ROLES)
-        if not roles and "op" not in one.facts:
+        if not roles and not where:
             continue
         sides = [
             words(f"met.{kind}", what=words(f"role.{name}"), value=value) if roles else words(f"met.{kind}-alone", value=value)
             for name, value in values.items()
         ]
-        return words("met", one=sides[0], other=sides[1], op=words("met.op", op=one.facts["op"]) if "op" in one.facts else "")
+        return words("met", one=sides[0], other=sides[1], op=words("met.op", op=where) if where else "")
     return ""
 
 
-def _named(one: IssueDiagnosis, words: Words) -> str:
+def _named(diagnosis: Diagnosis, one: IssueDiagnosis, words: Words) -> str:
     """Return the family's title with what the message names; "" where that is nothing."""
     parts = [f"`{one.facts[name]}`" for name in ("name.kernel", "name.argument") if name in one.facts]
     for kind in ("dtype", "device"):
         alike: dict[str, list[str]] = {}
-        for name, value in _values(one, kind).items():
+        for name, value in _values(diagnosis, one, kind).items():
             alike.setdefault(value, []).append(name)
         parts += [_valued(names, value, words) for value, names in alike.items()]
     return words("named", title=one.title, parts=_joined(parts, words)) if parts else ""

@@ -12,16 +12,17 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from troubleshoot.basics.redact import redact_lines
+from troubleshoot.reading.named import CodeLine
 from troubleshoot.reading.places import locate
 from troubleshoot.telling.content import answer_options, is_python, labelled, shorten
 from troubleshoot.telling.document import Block, Choice, Code, Point, Prose, Quote, Step
 from troubleshoot.telling.facts import accelerator_text, half_precision
-from troubleshoot.telling.headline import culprit_text, headline
+from troubleshoot.telling.headline import culprit_text, headline, operands_text
 from troubleshoot.telling.words import Words
 
 if TYPE_CHECKING:
     from troubleshoot.engine.result import Diagnosis, FixAdvice, IssueDiagnosis, Question
-    from troubleshoot.reading.report import Failure, Frame
+    from troubleshoot.reading.report import Failure
 
 _TONES = {"known": "good", "likely": "warn", "unknown": "bad"}
 #: How many of each are offered; a face with little room takes fewer.
@@ -50,6 +51,13 @@ class Advice(msgspec.Struct, frozen=True):
     fix: str = ""
 
 
+class Warned(msgspec.Struct, frozen=True):
+    """Popular advice that fails here, and why."""
+
+    title: str
+    why: str = ""
+
+
 class Inquiry(msgspec.Struct, frozen=True):
     """The one question: the fact that it is ``about``, the usual answers, and the option that answers it on the command line."""
 
@@ -68,7 +76,7 @@ class Screen(msgspec.Struct, frozen=True):
     spots: tuple[Spot, ...] = ()
     facts: tuple[str, ...] = ()
     fixes: tuple[Advice, ...] = ()
-    donts: tuple[str, ...] = ()
+    donts: tuple[Warned, ...] = ()
     next: str = ""
     question: Inquiry | None = None
     others: tuple[str, ...] = ()
@@ -92,7 +100,7 @@ def first_screen(diagnosis: Diagnosis) -> Screen:
         badge=words("badge", verdict=words(verdict), percent=words.percent(share)),
         title=words.flow(title),
         tone=_TONES[verdict],
-        spots=_spots(failure) or _quoted(diagnosis, first, words),
+        spots=_spots(diagnosis) or _quoted(diagnosis, first, words),
         facts=_facts(diagnosis, first, title, words),
         fixes=tuple(_advice(first.issue, fix, words) for fix in fixes[:_FIXES]),
         donts=tuple(_dont(fix, words) for fix in first.fixes if fix.expected == "fails")[:_DONTS],
@@ -105,12 +113,13 @@ def first_screen(diagnosis: Diagnosis) -> Screen:
     )
 
 
-def screen_blocks(screen: Screen) -> tuple[Block, ...]:
-    """Return what stands below the headline, for faces that have no end of lines."""
+def screen_blocks(screen: Screen, face: str = "") -> tuple[Block, ...]:
+    """Return what stands below the headline, for faces that have no end of lines; lines of the page lead into the report."""
     words = Words(screen.language)
     blocks: list[Block] = []
-    if screen.spots:
-        blocks.append(Quote(tuple((spot.line, f"{spot.where}   {spot.code}".rstrip(), False) for spot in screen.spots)))
+    lines = [(spot.line, f"{spot.where}   {spot.code}".rstrip(), False) for spot in screen.spots]
+    if lines:
+        blocks.append(Quote(tuple(lines)) if face else Code("\n".join(text for _, text, _ in lines)))
     blocks += [Prose(fact) for fact in screen.facts]
     blocks += [Prose(other) for other in screen.others]
     blocks += [Prose(note, "warn") for note in screen.notes]
@@ -119,7 +128,7 @@ def screen_blocks(screen: Screen) -> tuple[Block, ...]:
         blocks.append(Step(str(number), one.title, body=(*code, *((Prose(one.remark, "dim"),) if one.remark else ())), fix=one.fix))
     if screen.next:
         blocks.append(Prose(words("next.lead", step=screen.next)))
-    blocks += [Step("x", text) for text in screen.donts]
+    blocks += [Step("x", one.title, body=(Prose(one.why),)) for one in screen.donts]
     question = screen.question
     if question is not None and question.about:
         how = words("ask.answer", options=f"`{question.option}`")
@@ -134,37 +143,24 @@ def _failure_of(diagnosis: Diagnosis, one: IssueDiagnosis) -> Failure | None:
     return failures[one.failure] if one.failure is not None and one.failure < len(failures) else None
 
 
-def _spots(failure: Failure | None) -> tuple[Spot, ...]:
-    """Return the user's line, and the library's below it; of a traceback of torch alone the deepest.
-
-    What a library calls of the user's own code says more than its call.
-    """
-    if failure is None:
-        return ()
-    frames = failure.root.frames
-    user, library = (_frame_at(frames, place) for place in (failure.place.user, failure.place.library))
-    shown = [frames[at] for at in (user, library) if at is not None and (user is None or at >= user)] or list(frames[-1:])
-    codes = redact_lines([(frame.code or "").strip() for frame in shown])
+def _spots(diagnosis: Diagnosis) -> tuple[Spot, ...]:
+    """Return the user's line, and the library's below it; of a traceback of torch alone the deepest line."""
+    shown = [line for line in (diagnosis.place.user, diagnosis.place.library) if line is not None]
+    frames = diagnosis.failure.root.frames if diagnosis.failure is not None else ()
+    if not shown and frames:
+        deepest = frames[-1]
+        shown = [CodeLine(locate(deepest.path)[1], deepest.number, deepest.function or "", deepest.code or "", deepest.at)]
+    codes = redact_lines([line.code.strip() for line in shown])
     return tuple(map(_spot, shown, codes))
 
 
-def _frame_at(frames: tuple[Frame, ...], place: str | None) -> int | None:
-    """Return which frame a place names: ``path:line``, the path as :func:`locate` shortens it."""
-    for at in reversed(range(len(frames)) if place else ()):
-        frame = frames[at]
-        short = locate(frame.path)[1]
-        if place == (f"{short}:{frame.number}" if frame.number is not None else short):
-            return at
-    return None
-
-
-def _spot(frame: Frame, code: str) -> Spot:
-    owner, short = locate(frame.path)
-    *folders, name = short.split("/")
+def _spot(line: CodeLine, code: str) -> Spot:
+    *folders, name = line.file.split("/")
+    owner = locate(line.file)[0]
     package = f"{owner}/" if owner not in ("user", "python") and folders else ""
     between = "…/" if package and len(folders) > 1 else ""
-    where = f"{package}{between}{name}" + (f":{frame.number}" if frame.number is not None else "")
-    return Spot(where, code or (f"{frame.function}()" if frame.function and frame.function != "<module>" else ""), frame.at)
+    where = f"{package}{between}{name}" + (f":{line.line}" if line.line is not None else "")
+    return Spot(where, code or (f"{line.function}()" if line.function and line.function != "<module>" else ""), line.at)
 
 
 def _quoted(diagnosis: Diagnosis, one: IssueDiagnosis, words: Words) -> tuple[Spot, ...]:
@@ -192,6 +188,9 @@ def _facts(diagnosis: Diagnosis, one: IssueDiagnosis, title: str, words: Words) 
     facts: list[str] = []
     if diagnosis.culprit is not None and culprit_text(diagnosis, words) != title:
         facts.append(words("culprit", what=culprit_text(diagnosis, words)))
+    operands = operands_text(diagnosis, words)
+    if operands:
+        facts.append(operands)
     if one.kind == "family" and one.note and one.note.rstrip(".。") != title:
         facts.append(words("likeliest-cause", percent=words.percent(one.cause_confidence), note=one.note.rstrip(".。")))
     if one.cause.startswith("hardware/") and diagnosis.environment.accelerators:
@@ -234,12 +233,12 @@ def _condition(fix: FixAdvice, words: Words) -> str:
     return words("fits-if", why=why.removeprefix("if ")) if why.startswith("if ") else why
 
 
-def _dont(fix: FixAdvice, words: Words) -> str:
+def _dont(fix: FixAdvice, words: Words) -> Warned:
     """Return popular advice that fails here, why, and where that was seen."""
     run = next((run for run in fix.seen if run.outcome == "fails"), None)
     where = "" if run is None else words.paren(words("dont.run", where=words("seen.cpu") if run.device == "cpu" else run.device.upper()))
     reason = shorten(words.flow(fix.reason), 1).rstrip(".。") if fix.reason else words("fails")
-    return words("dont.why", title=words.flow(fix.title).rstrip(".。"), why=reason) + where
+    return Warned(words.flow(fix.title).rstrip(".。"), reason + where)
 
 
 def _question(diagnosis: Diagnosis, one: IssueDiagnosis, failure: Failure | None, words: Words) -> Inquiry | None:
@@ -302,7 +301,7 @@ def _abstaining(diagnosis: Diagnosis, notes: tuple[str, ...], words: Words) -> S
         facts += weak
         library = failure.place.library.partition("/")[0] if failure is not None and failure.place.library else "torch"
         step = words(f"next.{diagnosis.reason or 'no-entry'}", package=library)
-    spots = _spots(failure)
+    spots = _spots(diagnosis)
     asked = next((question for question in diagnosis.questions if question.about != "model"), None)
     return Screen(
         badge=badge,

@@ -57,7 +57,7 @@ def _parts(screen: Screen, width: int, words: Words, more: str) -> list[_Part]:
     """Return the parts, the most important first."""
     facts = _facts(screen, width)
     fixes = _fixes(screen.fixes, width)
-    donts = [_Part(_DONTS, _item("✗", "bad", text, width, _DONT)) for text in screen.donts]
+    donts = [_Part(_DONTS, _item("✗", "bad", words("dont.why", title=one.title, why=one.why), width, _DONT)) for one in screen.donts]
     others = [_Part(_OTHER, [((clip(f"  {visible(text)}", width), ""),)]) for text in screen.others]
     return [
         _Part(_HEAD, _head(screen, width)),

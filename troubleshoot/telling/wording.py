@@ -37,6 +37,7 @@ def worded(found: Findings, language: str) -> Diagnosis:
         errors=found.errors,
         refuted=found.refuted,
         outside=_outside(found, language),
+        caught=_caught(found),
     )
 
 
@@ -47,6 +48,12 @@ def _outside(found: Findings, language: str) -> Outside | None:
     chinese = language == "zh"
     step = "" if group.next is None else group.next.zh if chinese else group.next.en
     return Outside(group.id, group.title.zh if chinese else group.title.en, step)
+
+
+def _caught(found: Findings) -> tuple[tuple[str, str], ...]:
+    """Return what the message of the first issue says of dtypes and devices."""
+    bindings = found.issues[0][0].candidate.context.bindings if found.issues else {}
+    return tuple((name, value) for name, value in bindings.items() if name.startswith(("dtype.", "device.")))
 
 
 def _question(one: Asked, language: str) -> Question:
