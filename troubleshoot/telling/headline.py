@@ -17,6 +17,8 @@ _ROLES = (
     "input", "weight", "bias", "query", "key", "value", "destination", "source", "target", "index", "indexed", "hidden", "parameter",
     "lengths", "output", "result",
 )  # fmt: skip
+#: What is written into something does not meet it.
+_WRITTEN = {"destination", "source", "output", "result"}
 #: A family's cause is said instead of its title where it is likelier than all others together, and fits into two lines.
 _SURE, _LONGEST = 0.5, 130
 
@@ -52,7 +54,8 @@ def culprit_text(diagnosis: Diagnosis, words: Words) -> str:
 
 def operands_text(diagnosis: Diagnosis, words: Words) -> str:
     """Return which dtype or device each operand has, by the name that the code gives it; "" where the frames do not tell."""
-    told = [(one.name, one.dtype or one.device) for one in diagnosis.operands]
+    on_devices = diagnosis.first is not None and diagnosis.first.cause.startswith("device-mismatch/")
+    told = [(one.name, one.device if on_devices else one.dtype) for one in diagnosis.operands]
     shown = [words("operand", name=name, value=value) for name, value in told if name and value]
     return words.list(shown) if len(shown) > 1 or (shown and diagnosis.place.module) else ""
 
@@ -74,7 +77,7 @@ def _met(diagnosis: Diagnosis, one: IssueDiagnosis, words: Words) -> str:
     where = (place.module or place.operation if place is not None else "") or one.facts.get("op", "")
     for kind in ("dtype", "device"):
         values = _values(diagnosis, one, kind)
-        if not one.cause.startswith(f"{kind}-mismatch/") or len(values) != 2 or len(set(values.values())) < 2:
+        if not one.cause.startswith(f"{kind}-mismatch/") or len(values) != 2 or len(set(values.values())) < 2 or _WRITTEN & set(values):
             continue
         roles = set(values) <= set(_ROLES)
         if not roles and not where:
@@ -94,15 +97,15 @@ def _named(diagnosis: Diagnosis, one: IssueDiagnosis, words: Words) -> str:
         alike: dict[str, list[str]] = {}
         for name, value in _values(diagnosis, one, kind).items():
             alike.setdefault(value, []).append(name)
-        parts += [_valued(names, value, words) for value, names in alike.items()]
+        parts += [_valued(kind, names, value, words) for value, names in alike.items()]
     return words("named", title=one.title, parts=_joined(parts, words)) if parts else ""
 
 
-def _valued(names: list[str], value: str, words: Words) -> str:
+def _valued(kind: str, names: list[str], value: str, words: Words) -> str:
     """Return a dtype or device with what has it."""
     roles = [words(f"role.{name}") for name in names if name in _ROLES]
     if roles:
-        return words("named.role", role=_joined(roles, words), value=value)
+        return words(f"named.{kind}", role=_joined(roles, words), value=value)
     if names[0] in _WANTED and not set(names) & set(_FOUND):
         return words("named.wanted", value=value)
     return words("named.found", value=value) if names[0] in _FOUND else value

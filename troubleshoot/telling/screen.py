@@ -284,7 +284,7 @@ def _message(failure: Failure) -> str:
 def _abstaining(diagnosis: Diagnosis, notes: tuple[str, ...], words: Words) -> Screen:
     failure = diagnosis.report.cause
     outside = diagnosis.outside
-    reason = words(f"reason.{diagnosis.reason or 'none'}")
+    reason = diagnosis.reason or "none"
     facts: list[str] = []
     if diagnosis.reason == "out-of-scope":
         title = words("outside", title=outside.title) if outside is not None else diagnosis.summary
@@ -293,14 +293,14 @@ def _abstaining(diagnosis: Diagnosis, notes: tuple[str, ...], words: Words) -> S
             facts.append(words("said", line=failure.root.line, text=_message(failure)))
         step = outside.next if outside is not None else ""
     else:
-        title, badge, tone = diagnosis.summary or reason, words("unknown"), "bad"
-        if reason != title:
-            facts.append(reason)
+        title, badge, tone = diagnosis.summary or words(f"reason.{reason}"), words("unknown"), "bad"
         weak = [words("weak.short", title=headline(diagnosis, one, words)[0], percent=words.percent(one.confidence))
                 for one in diagnosis.diagnoses[:2]]  # fmt: skip
         facts += weak
         library = failure.place.library.partition("/")[0] if failure is not None and failure.place.library else "torch"
-        step = words(f"next.{diagnosis.reason or 'no-entry'}", package=library)
+        # What the page says is meant for readers, the other for curators.
+        say = Words(diagnosis.language, "page")
+        step = say(f"next.{diagnosis.reason or 'no-entry'}", package=library)
     spots = _spots(diagnosis)
     asked = next((question for question in diagnosis.questions if question.about != "model"), None)
     return Screen(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 
 from troubleshoot.telling.code_lines import folded
@@ -16,6 +18,9 @@ _LEAST_WIDTH, _MOST_WIDTH = 40, 120
 _TITLE, _FACTS, _FIX, _DONT, _NEXT, _ASK = 3, 3, 4, 2, 3, 2
 #: Comments stand in a column where no line of code before them is longer.
 _COLUMN = 44
+
+#: Where a sentence may end before it does.
+_CLAUSE = r"; |；|: |：|, (?:so|which|but|and|while|because) |[。.] "
 
 #: Pieces of text with their styles.
 Line = tuple[tuple[str, str], ...]
@@ -80,17 +85,22 @@ def _parts(screen: Screen, width: int, words: Words, more: str) -> list[_Part]:
 
 def _head(screen: Screen, width: int) -> list[Line]:
     badge = visible(screen.badge)
-    first, *rest = _short(wrap(visible(screen.title), width, width - columns(badge) - 3), _TITLE, width)
+    first, *rest = _fit(screen.title, width, _TITLE, width - columns(badge) - 3)
     gap = width - columns(first) - columns(badge)
     return [((first, "bold"), (" " * gap, ""), (badge, screen.tone or "bold")), *(((part, "bold"),) for part in rest)]
 
 
-def _short(lines: list[str], most: int, width: int) -> list[str]:
-    """Return the first lines, the last of them with an ellipsis where some are left out; a word that is too long is cut."""
-    if len(lines) > most:
-        lines = [*lines[: most - 1], clip(f"{lines[most - 1]} {lines[most]}", max(columns(lines[most - 1]), width - 8))]
-        lines[-1] = lines[-1] if lines[-1].endswith("…") else lines[-1] + "…"
-    return [clip(line, width) for line in lines]
+def _fit(text: str, width: int, most: int, first: int | None = None) -> list[str]:
+    """Return a text in at most so many lines: whole, or without asides, or up to the end of a clause, or cut behind a word."""
+    text = visible(text)
+    short = without_asides(text)
+    for shorter in (text, short, *(short[: match.start()] for match in reversed(list(re.finditer(_CLAUSE, short))))):
+        lines = wrap(shorter, width, first)
+        if len(lines) <= most and shorter:
+            return [clip(line, width) for line in lines]
+    lines = wrap(short, width, first)
+    last = wrap(lines[most - 1], width - 1)[0]
+    return [clip(line, width) for line in (*lines[: most - 1], last.rstrip(" ,;:，；：") + "…")]
 
 
 def _spot(where: str, code: str, width: int) -> Line:
@@ -103,16 +113,7 @@ def _spot(where: str, code: str, width: int) -> Line:
 
 
 def _facts(screen: Screen, width: int) -> list[_Part]:
-    parts: list[_Part] = []
-    for text in screen.facts:
-        lines = wrap(visible(text), width - 2)
-        if len(lines) > _FACTS:
-            # Asides are in the whole document.
-            lines = wrap(without_asides(visible(text)), width - 2)
-        if len(lines) > _FACTS and parts:
-            continue
-        parts.append(_Part(_FACT, [(("  " + line, ""),) for line in _short(lines, _FACTS, width - 2)]))
-    return parts
+    return [_Part(_FACT, [(("  " + line, ""),) for line in _fit(text, width - 2, _FACTS)]) for text in screen.facts]
 
 
 def without_asides(text: str) -> str:
@@ -149,7 +150,8 @@ def _fix(mark: str, one: Advice, code: list[str], width: int, column: int) -> li
     title, remark = visible(one.title), visible(one.remark)
     if not code:
         lines = _item(mark, "bold", title, width, 2, style="bold")
-        return [*lines, *_comment(remark, width, 1)]
+        # A reason is shown whole or not at all; here nothing hangs on it.
+        return [*lines, *(_comment(remark, width, 1) if 5 + columns(remark) <= width else ())]
     said = f"{title}; {remark}" if remark else title
     lines = [((lead if at == 0 else ("   ", "")), (line, "code")) for at, line in enumerate(code)]
     if len(code) == 1:
@@ -162,17 +164,12 @@ def _fix(mark: str, one: Advice, code: list[str], width: int, column: int) -> li
 
 
 def _comment(text: str, width: int, most: int) -> list[Line]:
-    if not text:
-        return []
-    lines = wrap(text, width - 5)
-    return [(("     " + line, "dim"),) for line in lines] if len(lines) <= most else []
+    return [(("     " + line, "dim"),) for line in _fit(text, width - 5, most)] if text else []
 
 
 def _item(mark: str, tone: str, text: str, width: int, most: int, *, style: str = "") -> list[Line]:
-    lines = wrap(visible(text), width - 3)
-    if len(lines) > most:
-        lines = _short(wrap(without_asides(visible(text)), width - 3), most, width - 3)
-    return [(((f"{mark}  " if at == 0 else "   "), tone), (clip(line, width - 3), style)) for at, line in enumerate(lines)]
+    lines = _fit(text, width - 3, most)
+    return [(((f"{mark}  " if at == 0 else "   "), tone), (line, style)) for at, line in enumerate(lines)]
 
 
 def _ask(screen: Screen, width: int) -> list[Line]:
@@ -189,8 +186,7 @@ def _ask(screen: Screen, width: int) -> list[Line]:
 def _next(screen: Screen, width: int, words: Words) -> list[Line]:
     if not screen.next:
         return []
-    lines = _short(wrap(words("next.lead", step=visible(screen.next)), width - 2), _NEXT, width - 2)
-    return [(("  " + line, ""),) for line in lines]
+    return [(("  " + line, ""),) for line in _fit(words("next.lead", step=screen.next), width - 2, _NEXT)]
 
 
 def _last(screen: Screen, width: int, words: Words, more: str) -> list[Line]:
