@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from troubleshoot.telling.layout import columns
@@ -17,6 +18,8 @@ _ROLES = (
     "input", "weight", "bias", "query", "key", "value", "destination", "source", "target", "index", "indexed", "hidden", "parameter",
     "lengths", "output", "result",
 )  # fmt: skip
+#: What torch puts before the name of an operation: ``wrapper_CUDA_addmm``, ``wrapper_CUDA__index_select``.
+_WRAPPER = "^wrapper_[A-Za-z0-9]*_+"
 #: What is written into something does not meet it.
 _WRITTEN = {"destination", "source", "output", "result"}
 #: A family's cause is said instead of its title where it is likelier than all others together, and fits into two lines.
@@ -75,18 +78,21 @@ def _met(diagnosis: Diagnosis, one: IssueDiagnosis, words: Words) -> str:
     """Return which two dtypes or devices met where; "" where the message does not say."""
     place = diagnosis.place if diagnosis.first is one else None
     where = (place.module or place.operation if place is not None else "") or one.facts.get("op", "")
+    where = where or re.sub(_WRAPPER, "", one.facts.get("name.method", ""))
     for kind in ("dtype", "device"):
         values = _values(diagnosis, one, kind)
         if not one.cause.startswith(f"{kind}-mismatch/") or len(values) != 2 or len(set(values.values())) < 2 or _WRITTEN & set(values):
             continue
         roles = set(values) <= set(_ROLES)
-        if not roles and not where:
+        if kind == "dtype" and not roles and not where:
             continue
         sides = [
             words(f"met.{kind}", what=words(f"role.{name}"), value=value) if roles else words(f"met.{kind}-alone", value=value)
             for name, value in values.items()
         ]
-        return words("met", one=sides[0], other=sides[1], op=words("met.op", op=where) if where else "")
+        text = words("met", one=sides[0], other=sides[1], op=words("met.op", op=where) if where else "")
+        # A dtype is written small.
+        return text if kind == "dtype" else text[:1].upper() + text[1:]
     return ""
 
 

@@ -51,13 +51,6 @@ class Advice(msgspec.Struct, frozen=True):
     fix: str = ""
 
 
-class Warned(msgspec.Struct, frozen=True):
-    """Popular advice that fails here, and why."""
-
-    title: str
-    why: str = ""
-
-
 class Inquiry(msgspec.Struct, frozen=True):
     """The one question: the fact that it is ``about``, the usual answers, and the option that answers it on the command line."""
 
@@ -76,7 +69,7 @@ class Screen(msgspec.Struct, frozen=True):
     spots: tuple[Spot, ...] = ()
     facts: tuple[str, ...] = ()
     fixes: tuple[Advice, ...] = ()
-    donts: tuple[Warned, ...] = ()
+    donts: tuple[str, ...] = ()
     next: str = ""
     question: Inquiry | None = None
     others: tuple[str, ...] = ()
@@ -101,7 +94,7 @@ def first_screen(diagnosis: Diagnosis) -> Screen:
         title=words.flow(title),
         tone=_TONES[verdict],
         spots=_spots(diagnosis) or _quoted(diagnosis, first, words),
-        facts=_facts(diagnosis, first, title, words),
+        facts=_facts(diagnosis, first, failure, title, words),
         fixes=tuple(_advice(first.issue, fix, words) for fix in fixes[:_FIXES]),
         donts=tuple(_dont(fix, words) for fix in first.fixes if fix.expected == "fails")[:_DONTS],
         next="" if fixes else words("no-fix-fits" if first.recommended or first.fixes else "no-fix-at-all"),
@@ -128,7 +121,7 @@ def screen_blocks(screen: Screen, face: str = "") -> tuple[Block, ...]:
         blocks.append(Step(str(number), one.title, body=(*code, *((Prose(one.remark, "dim"),) if one.remark else ())), fix=one.fix))
     if screen.next:
         blocks.append(Prose(words("next.lead", step=screen.next)))
-    blocks += [Step("x", one.title, body=(Prose(one.why),)) for one in screen.donts]
+    blocks += [Point(text, "-") for text in screen.donts]
     question = screen.question
     if question is not None and question.about:
         how = words("ask.answer", options=f"`{question.option}`")
@@ -183,7 +176,7 @@ def _said(diagnosis: Diagnosis, line: int, words: Words) -> Spot:
     return Spot(words("on-line", line=line), shown.get(line, "").strip(), line)
 
 
-def _facts(diagnosis: Diagnosis, one: IssueDiagnosis, title: str, words: Words) -> tuple[str, ...]:
+def _facts(diagnosis: Diagnosis, one: IssueDiagnosis, failure: Failure | None, title: str, words: Words) -> tuple[str, ...]:
     """Return why, in the order of what says most."""
     facts: list[str] = []
     if diagnosis.culprit is not None and culprit_text(diagnosis, words) != title:
@@ -196,7 +189,7 @@ def _facts(diagnosis: Diagnosis, one: IssueDiagnosis, title: str, words: Words) 
     if one.cause.startswith("hardware/") and diagnosis.environment.accelerators:
         device = accelerator_text(words, diagnosis.environment.accelerators[0], with_source=False)
         half = half_precision(words, diagnosis.environment)
-        facts.append(device + (f"; {half}" if half else ""))
+        facts.append(words.list([device, half] if half else [device]))
     explanation = words.flow(one.explanation)
     # What is general to a family says nothing of this report.
     if explanation and (one.kind != "family" or not facts):
@@ -209,6 +202,10 @@ def _facts(diagnosis: Diagnosis, one: IssueDiagnosis, title: str, words: Words) 
         facts.append(words("you-have", versions=words.list(versions)))
     if one.impact != "error":
         facts.append(words(f"impact.{one.impact}"))
+    ranks = failure.ranks if failure is not None else ()
+    if ranks:
+        shown = ", ".join(map(str, ranks[:8])) + (", …" if len(ranks) > 8 else "")
+        facts.append(words("ranks" if len(ranks) > 1 else "rank", ranks=shown))
     return tuple(facts)
 
 
@@ -233,12 +230,13 @@ def _condition(fix: FixAdvice, words: Words) -> str:
     return words("fits-if", why=why.removeprefix("if ")) if why.startswith("if ") else why
 
 
-def _dont(fix: FixAdvice, words: Words) -> Warned:
+def _dont(fix: FixAdvice, words: Words) -> str:
     """Return popular advice that fails here, why, and where that was seen."""
     run = next((run for run in fix.seen if run.outcome == "fails"), None)
     where = "" if run is None else words.paren(words("dont.run", where=words("seen.cpu") if run.device == "cpu" else run.device.upper()))
-    reason = shorten(words.flow(fix.reason), 1).rstrip(".。") if fix.reason else words("fails")
-    return Warned(words.flow(fix.title).rstrip(".。"), reason + where)
+    why = fix.why or fix.reason
+    reason = shorten(words.flow(why), 1).rstrip(".。") if why else words("fails")
+    return words("dont.why", title=words.flow(fix.title).rstrip(".。"), why=reason) + where
 
 
 def _question(diagnosis: Diagnosis, one: IssueDiagnosis, failure: Failure | None, words: Words) -> Inquiry | None:

@@ -15,7 +15,9 @@ from troubleshoot.telling.words import Words
 MOST_LINES = 16
 _LEAST_WIDTH, _MOST_WIDTH = 40, 120
 #: Lines that one part may take.
-_TITLE, _FACTS, _FIX, _DONT, _NEXT, _ASK = 3, 3, 4, 2, 3, 2
+_TITLE, _FACTS, _DONT, _NEXT, _ASK = 3, 3, 2, 3, 2
+#: Lines of code that the first fix may have, and another one.
+_CODE_FIRST, _CODE = 5, 3
 #: Comments stand in a column where no line of code before them is longer.
 _COLUMN = 44
 
@@ -62,8 +64,8 @@ def _parts(screen: Screen, width: int, words: Words, more: str) -> list[_Part]:
     """Return the parts, the most important first."""
     facts = _facts(screen, width)
     fixes = _fixes(screen.fixes, width)
-    donts = [_Part(_DONTS, _item("✗", "bad", words("dont.why", title=one.title, why=one.why), width, _DONT)) for one in screen.donts]
-    others = [_Part(_OTHER, [((clip(f"  {visible(text)}", width), ""),)]) for text in screen.others]
+    donts = [_Part(_DONTS, _item("✗", "bad", text, width, _DONT)) for text in screen.donts]
+    others = [_Part(_OTHER, [(("  " + _fit(text, width - 2, 1)[0], ""),)]) for text in screen.others]
     return [
         _Part(_HEAD, _head(screen, width)),
         _Part(_LAST, _last(screen, width, words, more)),
@@ -71,7 +73,7 @@ def _parts(screen: Screen, width: int, words: Words, more: str) -> list[_Part]:
         *fixes[:1],
         *(_Part(_SPOT, [_spot(one.where, one.code, width)]) for one in screen.spots),
         *facts[:1],
-        *(_Part(_NOTE, [((clip(f"  {visible(note)}", width), "warn"),)]) for note in screen.notes[:1]),
+        *(_Part(_NOTE, [(("  " + line, "warn"),) for line in _fit(note, width - 2, 2)]) for note in screen.notes[:1]),
         *fixes[1:2],
         *others,
         *donts[:1],
@@ -94,7 +96,8 @@ def _fit(text: str, width: int, most: int, first: int | None = None) -> list[str
     """Return a text in at most so many lines: whole, or without asides, or up to the end of a clause, or cut behind a word."""
     text = visible(text)
     short = without_asides(text)
-    for shorter in (text, short, *(short[: match.start()] for match in reversed(list(re.finditer(_CLAUSE, short))))):
+    stop = "。" if text[-1:] == "。" else "." if text[-1:] == "." else ""
+    for shorter in (text, short, *(short[: match.start()] + stop for match in reversed(list(re.finditer(_CLAUSE, short))))):
         lines = wrap(shorter, width, first)
         if len(lines) <= most and shorter:
             return [clip(line, width) for line in lines]
@@ -132,17 +135,17 @@ def without_asides(text: str) -> str:
 
 
 def _fixes(fixes: tuple[Advice, ...], width: int) -> list[_Part]:
-    shown = [_code(one, width) for one in fixes]
+    shown = [_code(one, width, _CODE if at else _CODE_FIRST) for at, one in enumerate(fixes)]
     short = [columns(lines[0]) for one, lines in zip(fixes, shown, strict=True) if len(lines) == 1]
     column = max((length for length in short if length <= _COLUMN), default=0)
     parts = [_fix(str(number), one, lines, width, column) for number, (one, lines) in enumerate(zip(fixes, shown, strict=True), 1)]
     return [_Part(_DO + number, lines) for number, lines in enumerate(parts)]
 
 
-def _code(one: Advice, width: int) -> list[str]:
+def _code(one: Advice, width: int, most: int) -> list[str]:
     """Return the code of a fix in lines that fit; none where they cannot be made to, or are too many to be read at a glance."""
     lines = folded(one.code, one.language, width - 3) if one.code else []
-    return [visible(line) for line in lines] if len(lines) < _FIX else []
+    return [visible(line) for line in lines] if len(lines) <= most else []
 
 
 def _fix(mark: str, one: Advice, code: list[str], width: int, column: int) -> list[Line]:
