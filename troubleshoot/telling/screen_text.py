@@ -144,8 +144,8 @@ def _fixes(fixes: tuple[Advice, ...], width: int) -> list[_Part]:
 
 def _code(one: Advice, width: int, most: int) -> list[str]:
     """Return the code of a fix in lines that fit; none where they cannot be made to, or are too many to be read at a glance."""
-    lines = folded(one.code, one.language, width - 3) if one.code else []
-    return [visible(line) for line in lines] if len(lines) <= most else []
+    lines = folded("\n".join(map(visible, one.code.split("\n"))), one.language, width - 3) if one.code else []
+    return lines if len(lines) <= most else []
 
 
 def _fix(mark: str, one: Advice, code: list[str], width: int, column: int) -> list[Line]:

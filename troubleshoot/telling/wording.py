@@ -47,7 +47,9 @@ def _outside(found: Findings, language: str) -> Outside | None:
         return None
     chinese = language == "zh"
     step = "" if group.next is None else group.next.zh if chinese else group.next.en
-    return Outside(group.id, group.title.zh if chinese else group.title.en, step)
+    # One kind may have a group for its messages and another for its exceptions.
+    kind = group.id.removesuffix("-class").removesuffix("-text")
+    return Outside(kind, group.title.zh if chinese else group.title.en, step)
 
 
 def _caught(found: Findings) -> tuple[tuple[str, str], ...]:
