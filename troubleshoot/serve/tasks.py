@@ -58,7 +58,7 @@ def diagnose_page(engine: Engine, content_type: str, body: bytes, root: str) -> 
     known = {f"package.{one.name}": one.version for one in environment.packages if one.version}
     data = {
         "html": article(document, engine, root),
-        "spoken": redact_text(f"{document.badge}. {document.title}"),
+        "spoken": redact_text(f"{document.badge.replace(' · ', ' ')}. {document.title}"),
         "marks": marks(diagnosis),
         "known": redact_data(known | ({"gpu": environment.accelerators[0].name} if environment.accelerators else {})),
     }

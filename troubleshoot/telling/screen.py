@@ -184,6 +184,8 @@ def _facts(diagnosis: Diagnosis, one: IssueDiagnosis, failure: Failure | None, t
     operands = operands_text(diagnosis, words)
     if operands:
         facts.append(operands)
+    elif diagnosis.place.module and diagnosis.place.module not in title:
+        facts.append(words("module", module=diagnosis.place.module))
     if one.kind == "family" and one.note and one.note.rstrip(".。") != title:
         facts.append(words("likeliest-cause", percent=words.percent(one.cause_confidence), note=one.note.rstrip(".。")))
     if one.cause.startswith("hardware/") and diagnosis.environment.accelerators:
