@@ -215,7 +215,9 @@ def _advice(issue: str, fix: FixAdvice, words: Words) -> Advice:
     text = fix.command or fix.code or ""
     remark = _condition(fix, words)
     language = "sh" if fix.command else "python" if is_python(fix) else ""
-    comment = _COMMENT[language].match(text) if language in _COMMENT and "\n" not in text else None
+    # Comments in code are English.
+    apart = language in _COMMENT and "\n" not in text and (words.language == "en" or language != "python")
+    comment = _COMMENT[language].match(text) if apart else None
     title = words.flow(fix.title)
     if comment is not None:
         text, title = comment[1], title + words.paren(comment[2])
