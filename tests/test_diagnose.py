@@ -26,7 +26,10 @@ TOP = {
     "diagnoses",
     "questions",
     "culprit",
+    "place",
+    "operands",
     "contrasts",
+    "outside",
     "errors",
     "numbers",
     "requirements",
@@ -59,6 +62,10 @@ def test_the_json_has_the_fields_of_the_contract(case: object) -> None:
     for failure in data["failures"]:
         assert set(failure) == {"exception", "message", "line", "count", "ranks", "role", "fingerprint", "place"}
         assert set(failure["place"]) == {"user", "library"}
+    assert set(data["place"]) == {"user", "library", "module", "operation"}
+    for line in (data["place"]["user"], data["place"]["library"]):
+        assert line is None or set(line) == {"file", "line", "function", "code", "at"}
+    assert all(set(one) == {"name", "role", "dtype", "device"} for one in data["operands"])
     for one in data["diagnoses"]:
         assert set(one) >= ISSUE
         assert 0 <= one["confidence"] <= 1

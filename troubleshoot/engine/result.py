@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
+from troubleshoot.basics.lazy import lazy_attribute
 from troubleshoot.reading.environment.machine import Environment, Package
-from troubleshoot.reading.report import Report
+from troubleshoot.reading.named import FailurePlace, Named, NamedOperand, names_of
+from troubleshoot.reading.report import Failure, Report
 
 if TYPE_CHECKING:
     from troubleshoot.reading.contrasts import Contrast
@@ -145,11 +147,39 @@ class Diagnosis:
     errors: tuple[str, ...] = ()
     refuted: tuple[tuple[str, EvidenceItem], ...] = ()
     outside: Outside | None = None
+    #: What the message of the first diagnosis says of its operands, by fact: ``dtype.input``, ``device.weight``.
+    caught: tuple[tuple[str, str], ...] = ()
+    #: What a live exception knows of place and operands, where a text leaves it open.
+    exact: Named | None = None
 
     @property
     def first(self) -> IssueDiagnosis | None:
         """The first diagnosis, or None where nothing is known."""
         return self.diagnoses[0] if self.diagnoses else None
+
+    @property
+    def failure(self) -> Failure | None:
+        """The failure that the first diagnosis explains; without one, the failure to look at first."""
+        index = self.diagnoses[0].failure if self.diagnoses else None
+        failures = self.report.failures
+        return failures[index] if index is not None and index < len(failures) else self.report.cause
+
+    @lazy_attribute
+    def named(self) -> Named:
+        """Place and operands of :attr:`failure`: read from its frames when they are first asked for."""
+        failure = self.failure
+        found = names_of(failure.root, self.report, dict(self.caught)) if failure is not None else Named()
+        return found if self.exact is None else self.exact.over(found)
+
+    @property
+    def place(self) -> FailurePlace:
+        """Where it failed: the user's line, the library's line below it, and the module, as the frames name it."""
+        return self.named.place
+
+    @property
+    def operands(self) -> tuple[NamedOperand, ...]:
+        """What the failing operation was given, by name, as far as the message and the frames tell."""
+        return self.named.operands
 
     @property
     def contrasts(self) -> tuple[Contrast, ...]:
@@ -172,6 +202,8 @@ class Diagnosis:
             "diagnoses": [_issue(one) for one in self.diagnoses],
             "questions": [msgspec.to_builtins(one) for one in self.questions],
             "culprit": _culprit(self.culprit),
+            "place": msgspec.to_builtins(self.place),
+            "operands": [msgspec.to_builtins(one) for one in self.operands],
             "contrasts": [_contrast(one) for one in self.contrasts],
             "outside": msgspec.to_builtins(self.outside),
             "errors": list(self.errors),

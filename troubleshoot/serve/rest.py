@@ -21,7 +21,7 @@ _DIAGNOSIS: dict[str, Any] = {
     "type": "object",
     "required": [
         "schema", "tool", "knowledge", "verdict", "reason", "summary", "failures", "environment", "diagnoses", "questions", "culprit",
-        "contrasts", "errors", "numbers", "requirements",
+        "place", "operands", "contrasts", "outside", "errors", "numbers", "requirements",
     ],
     "properties": {
         "schema": {"const": 1},
@@ -38,10 +38,25 @@ _DIAGNOSIS: dict[str, Any] = {
         },
         "questions": {"type": "array", "items": {"type": "object", "required": ["ask", "about", "answers", "decides"]}},
         "culprit": {"type": "null"},
+        "place": {
+            "type": "object",
+            "required": ["user", "library", "module", "operation"],
+            "description": "Where it failed: the user's line, the library's line below it (file, line, function, code, at), the module.",
+        },
+        "operands": {
+            "type": "array",
+            "items": {"type": "object", "required": ["name", "role", "dtype", "device"]},
+            "description": "What the failing operation was given; an empty text is unknown.",
+        },
         "contrasts": {
             "type": "array",
             "items": {"type": "object", "required": ["experiment", "outcome", "value", "line"]},
             "description": "What the report says was tried, and what came out.",
+        },
+        "outside": {
+            "type": ["object", "null"],
+            "required": ["kind", "title", "next"],
+            "description": "What kind of problem a report out of scope is, and the next step for that kind.",
         },
         "errors": {"type": "array", "items": {"type": "string"}, "description": "What could not be used, each in a sentence."},
         "numbers": {"type": "array", "items": _OBJECT, "description": "What the report's numbers tell of dtypes, with their lines."},

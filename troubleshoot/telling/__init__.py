@@ -40,9 +40,10 @@ def render(
         return _json(diagnosis, top, redact)
     if format == "text" and not full and top is None:
         return _short(diagnosis, color, width, redact, more)
-    from troubleshoot.telling.content import documents
+    from troubleshoot.telling.content import answered, documents
 
-    return render_documents(documents(diagnosis, top, brief=format == "text"), format, color=color, width=width, redact=redact)
+    pages = documents(diagnosis, top) if format == "text" else answered(diagnosis, top)
+    return render_documents(pages, format, color=color, width=width, redact=redact)
 
 
 def render_documents(pages: tuple[Document, ...], format: str, *, color: bool = False, width: int = 80, redact: bool = False) -> str:

@@ -19,12 +19,12 @@ def folded(text: str, language: str, width: int) -> list[str]:
     """
     out: list[str] = []
     for line in text.rstrip("\n").split("\n"):
-        rest = line.rstrip()
+        rest, depth = line.rstrip(), 0
         if len(rest) > width and language == "python":
             rest = _COMMENT.sub("", rest)
         indent = len(rest) - len(rest.lstrip()) + _INDENT
         while len(rest) > width:
-            at = _break(rest, width, language)
+            at, depth = _break(rest, depth, width, language)
             if at <= indent:
                 return []
             out.append(rest[:at].rstrip() + (" \\" if language == "sh" else ""))
@@ -33,14 +33,15 @@ def folded(text: str, language: str, width: int) -> list[str]:
     return out
 
 
-def _break(line: str, width: int, language: str) -> int:
-    """Return where a line may be broken: at a blank in brackets (in a shell: in no quotes) before ``width``; 0: nowhere."""
-    if language not in ("python", "sh"):
-        return 0
-    room = width - 2 if language == "sh" else width
-    depth, quote = 0, ""
+def _break(line: str, depth: int, width: int, language: str) -> tuple[int, int]:
+    """Return where a line may be broken, 0 for nowhere, and how many brackets are open there; ``depth`` are open before it.
+
+    That is at a blank in brackets (in a shell: in no quotes): before a part of an expression if there is one, in as few brackets as can be.
+    """
+    shell = language == "sh"
+    quote = ""
     places: list[tuple[bool, int, int]] = []
-    for at, char in enumerate(line[: room + 1]):
+    for at, char in enumerate(line[: width + (not shell)] if language in ("python", "sh") else ""):
         if quote:
             quote = "" if char == quote else quote
         elif char in "'\"":
@@ -49,6 +50,7 @@ def _break(line: str, width: int, language: str) -> int:
             depth += 1
         elif char in _CLOSE:
             depth -= 1
-        elif char == " " and line[:at].strip() and (depth > 0 or language == "sh"):
-            places.append((_BEGINS.match(line, at) is not None or language == "sh", -depth, at))
-    return max(places)[2] if places else 0
+        elif char == " " and line[:at].strip() and (depth > 0 or shell):
+            places.append((_BEGINS.match(line, at) is not None or shell, -depth, at))
+    _, less, at = max(places, default=(False, 0, 0))
+    return at, -less

@@ -1,7 +1,7 @@
 """What a person reads first: what failed, where, why, what to do, what not to do, one question. The rest is in the whole document.
 
-:func:`first_screen` decides what is said, for every face; ``screen_text`` fits it into the lines of a terminal, and :func:`screen_section`
-makes blocks of it for the others.
+:func:`first_screen` decides what is said, for every face; ``screen_text`` fits it into the lines of a terminal, ``content`` makes a section
+of it for the others (:func:`screen_blocks`).
 """
 
 from __future__ import annotations
@@ -12,15 +12,17 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from troubleshoot.basics.redact import redact_lines
+from troubleshoot.reading.named import CodeLine
 from troubleshoot.reading.places import locate
-from troubleshoot.telling.content import answer_options, is_python, shorten
+from troubleshoot.telling.content import answer_options, is_python, labelled, shorten
+from troubleshoot.telling.document import Block, Choice, Code, Point, Prose, Quote, Step
 from troubleshoot.telling.facts import accelerator_text, half_precision
-from troubleshoot.telling.headline import culprit_text, headline
+from troubleshoot.telling.headline import culprit_text, headline, operands_text
 from troubleshoot.telling.words import Words
 
 if TYPE_CHECKING:
     from troubleshoot.engine.result import Diagnosis, FixAdvice, IssueDiagnosis, Question
-    from troubleshoot.reading.report import Failure, Frame
+    from troubleshoot.reading.report import Failure
 
 _TONES = {"known": "good", "likely": "warn", "unknown": "bad"}
 #: How many of each are offered; a face with little room takes fewer.
@@ -91,8 +93,8 @@ def first_screen(diagnosis: Diagnosis) -> Screen:
         badge=words("badge", verdict=words(verdict), percent=words.percent(share)),
         title=words.flow(title),
         tone=_TONES[verdict],
-        spots=_spots(failure) or _quoted(diagnosis, first, words),
-        facts=_facts(diagnosis, first, title, words),
+        spots=_spots(diagnosis) or _quoted(diagnosis, first, words),
+        facts=_facts(diagnosis, first, failure, title, words),
         fixes=tuple(_advice(first.issue, fix, words) for fix in fixes[:_FIXES]),
         donts=tuple(_dont(fix, words) for fix in first.fixes if fix.expected == "fails")[:_DONTS],
         next="" if fixes else words("no-fix-fits" if first.recommended or first.fixes else "no-fix-at-all"),
@@ -104,39 +106,54 @@ def first_screen(diagnosis: Diagnosis) -> Screen:
     )
 
 
+def screen_blocks(screen: Screen, face: str = "") -> tuple[Block, ...]:
+    """Return what stands below the headline, for faces that have no end of lines; lines of the page lead into the report."""
+    words = Words(screen.language)
+    blocks: list[Block] = []
+    lines = [(spot.line, f"{spot.where}   {spot.code}".rstrip(), False) for spot in screen.spots]
+    if lines:
+        blocks.append(Quote(tuple(lines)) if face else Code("\n".join(text for _, text, _ in lines)))
+    blocks += [Prose(fact) for fact in screen.facts]
+    blocks += [Prose(other) for other in screen.others]
+    blocks += [Prose(note, "warn") for note in screen.notes]
+    for number, one in enumerate(screen.fixes, 1):
+        code = (Code(one.code, one.language),) if one.code else ()
+        blocks.append(Step(str(number), one.title, body=(*code, *((Prose(one.remark, "dim"),) if one.remark else ())), fix=one.fix))
+    if screen.next:
+        blocks.append(Prose(words("next.lead", step=screen.next)))
+    blocks += [Point(text, "-") for text in screen.donts]
+    question = screen.question
+    if question is not None and question.about:
+        how = words("ask.answer", options=f"`{question.option}`")
+        blocks.append(Choice(question.text, question.about, labelled(question.answers, words), how))
+    elif question is not None:
+        blocks.append(Point(question.text, "?"))
+    return tuple(blocks)
+
+
 def _failure_of(diagnosis: Diagnosis, one: IssueDiagnosis) -> Failure | None:
     failures = diagnosis.report.failures
     return failures[one.failure] if one.failure is not None and one.failure < len(failures) else None
 
 
-def _spots(failure: Failure | None) -> tuple[Spot, ...]:
-    """Return the user's line, and the library's below it. What a library calls of the user's own code says more than its call."""
-    if failure is None:
-        return ()
-    frames = failure.root.frames
-    user, library = (_frame_at(frames, place) for place in (failure.place.user, failure.place.library))
-    shown = [frames[at] for at in (user, library) if at is not None and (user is None or at >= user)]
-    codes = redact_lines([(frame.code or "").strip() for frame in shown])
+def _spots(diagnosis: Diagnosis) -> tuple[Spot, ...]:
+    """Return the user's line, and the library's below it; of a traceback of torch alone the deepest line."""
+    shown = [line for line in (diagnosis.place.user, diagnosis.place.library) if line is not None]
+    frames = diagnosis.failure.root.frames if diagnosis.failure is not None else ()
+    if not shown and frames:
+        deepest = frames[-1]
+        shown = [CodeLine(locate(deepest.path)[1], deepest.number, deepest.function or "", deepest.code or "", deepest.at)]
+    codes = redact_lines([line.code.strip() for line in shown])
     return tuple(map(_spot, shown, codes))
 
 
-def _frame_at(frames: tuple[Frame, ...], place: str | None) -> int | None:
-    """Return which frame a place names: ``path:line``, the path as :func:`locate` shortens it."""
-    for at in reversed(range(len(frames)) if place else ()):
-        frame = frames[at]
-        short = locate(frame.path)[1]
-        if place == (f"{short}:{frame.number}" if frame.number is not None else short):
-            return at
-    return None
-
-
-def _spot(frame: Frame, code: str) -> Spot:
-    owner, short = locate(frame.path)
-    *folders, name = short.split("/")
+def _spot(line: CodeLine, code: str) -> Spot:
+    *folders, name = line.file.split("/")
+    owner = locate(line.file)[0]
     package = f"{owner}/" if owner not in ("user", "python") and folders else ""
     between = "…/" if package and len(folders) > 1 else ""
-    where = f"{package}{between}{name}" + (f":{frame.number}" if frame.number is not None else "")
-    return Spot(where, code or (f"{frame.function}()" if frame.function and frame.function != "<module>" else ""), frame.at)
+    where = f"{package}{between}{name}" + (f":{line.line}" if line.line is not None else "")
+    return Spot(where, code or (f"{line.function}()" if line.function and line.function != "<module>" else ""), line.at)
 
 
 def _quoted(diagnosis: Diagnosis, one: IssueDiagnosis, words: Words) -> tuple[Spot, ...]:
@@ -149,7 +166,7 @@ def _quoted(diagnosis: Diagnosis, one: IssueDiagnosis, words: Words) -> tuple[Sp
 
 
 #: A report of fewer lines needs no pointer to one of them.
-_LONG = 4
+_LONG = 16
 
 
 def _said(diagnosis: Diagnosis, line: int, words: Words) -> Spot:
@@ -159,17 +176,22 @@ def _said(diagnosis: Diagnosis, line: int, words: Words) -> Spot:
     return Spot(words("on-line", line=line), shown.get(line, "").strip(), line)
 
 
-def _facts(diagnosis: Diagnosis, one: IssueDiagnosis, title: str, words: Words) -> tuple[str, ...]:
+def _facts(diagnosis: Diagnosis, one: IssueDiagnosis, failure: Failure | None, title: str, words: Words) -> tuple[str, ...]:
     """Return why, in the order of what says most."""
     facts: list[str] = []
     if diagnosis.culprit is not None and culprit_text(diagnosis, words) != title:
         facts.append(words("culprit", what=culprit_text(diagnosis, words)))
+    operands = operands_text(diagnosis, words)
+    if operands:
+        facts.append(operands)
+    elif diagnosis.place.module and diagnosis.place.module not in title:
+        facts.append(words("module", module=diagnosis.place.module))
     if one.kind == "family" and one.note and one.note.rstrip(".。") != title:
         facts.append(words("likeliest-cause", percent=words.percent(one.cause_confidence), note=one.note.rstrip(".。")))
     if one.cause.startswith("hardware/") and diagnosis.environment.accelerators:
         device = accelerator_text(words, diagnosis.environment.accelerators[0], with_source=False)
         half = half_precision(words, diagnosis.environment)
-        facts.append(device + (f"; {half}" if half else ""))
+        facts.append(words.list([device, half] if half else [device]))
     explanation = words.flow(one.explanation)
     # What is general to a family says nothing of this report.
     if explanation and (one.kind != "family" or not facts):
@@ -182,6 +204,10 @@ def _facts(diagnosis: Diagnosis, one: IssueDiagnosis, title: str, words: Words) 
         facts.append(words("you-have", versions=words.list(versions)))
     if one.impact != "error":
         facts.append(words(f"impact.{one.impact}"))
+    ranks = failure.ranks if failure is not None else ()
+    if ranks:
+        shown = ", ".join(map(str, ranks[:8])) + (", …" if len(ranks) > 8 else "")
+        facts.append(words("ranks" if len(ranks) > 1 else "rank", ranks=shown))
     return tuple(facts)
 
 
@@ -189,7 +215,9 @@ def _advice(issue: str, fix: FixAdvice, words: Words) -> Advice:
     text = fix.command or fix.code or ""
     remark = _condition(fix, words)
     language = "sh" if fix.command else "python" if is_python(fix) else ""
-    comment = _COMMENT[language].match(text) if language in _COMMENT and "\n" not in text else None
+    # Comments in code are English.
+    apart = language in _COMMENT and "\n" not in text and (words.language == "en" or language != "python")
+    comment = _COMMENT[language].match(text) if apart else None
     title = words.flow(fix.title)
     if comment is not None:
         text, title = comment[1], title + words.paren(comment[2])
@@ -210,7 +238,8 @@ def _dont(fix: FixAdvice, words: Words) -> str:
     """Return popular advice that fails here, why, and where that was seen."""
     run = next((run for run in fix.seen if run.outcome == "fails"), None)
     where = "" if run is None else words.paren(words("dont.run", where=words("seen.cpu") if run.device == "cpu" else run.device.upper()))
-    reason = shorten(words.flow(fix.reason), 1).rstrip(".。") if fix.reason else words("fails")
+    why = fix.why or fix.reason
+    reason = shorten(words.flow(why), 1).rstrip(".。") if why else words("fails")
     return words("dont.why", title=words.flow(fix.title).rstrip(".。"), why=reason) + where
 
 
@@ -257,7 +286,7 @@ def _message(failure: Failure) -> str:
 def _abstaining(diagnosis: Diagnosis, notes: tuple[str, ...], words: Words) -> Screen:
     failure = diagnosis.report.cause
     outside = diagnosis.outside
-    reason = words(f"reason.{diagnosis.reason or 'none'}")
+    reason = diagnosis.reason or "none"
     facts: list[str] = []
     if diagnosis.reason == "out-of-scope":
         title = words("outside", title=outside.title) if outside is not None else diagnosis.summary
@@ -266,15 +295,15 @@ def _abstaining(diagnosis: Diagnosis, notes: tuple[str, ...], words: Words) -> S
             facts.append(words("said", line=failure.root.line, text=_message(failure)))
         step = outside.next if outside is not None else ""
     else:
-        title, badge, tone = diagnosis.summary or reason, words("unknown"), "bad"
-        if reason != title:
-            facts.append(reason)
+        title, badge, tone = diagnosis.summary or words(f"reason.{reason}"), words("unknown"), "bad"
         weak = [words("weak.short", title=headline(diagnosis, one, words)[0], percent=words.percent(one.confidence))
                 for one in diagnosis.diagnoses[:2]]  # fmt: skip
         facts += weak
         library = failure.place.library.partition("/")[0] if failure is not None and failure.place.library else "torch"
-        step = words(f"next.{diagnosis.reason or 'no-entry'}", package=library)
-    spots = _spots(failure)
+        # What the page says is meant for readers, the other for curators.
+        say = Words(diagnosis.language, "page")
+        step = say(f"next.{diagnosis.reason or 'no-entry'}", package=library)
+    spots = _spots(diagnosis)
     asked = next((question for question in diagnosis.questions if question.about != "model"), None)
     return Screen(
         badge=badge,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 
 from troubleshoot.telling.code_lines import folded
@@ -13,9 +15,14 @@ from troubleshoot.telling.words import Words
 MOST_LINES = 16
 _LEAST_WIDTH, _MOST_WIDTH = 40, 120
 #: Lines that one part may take.
-_TITLE, _FACTS, _FIX, _DONT, _NEXT, _ASK = 3, 3, 4, 2, 3, 2
+_TITLE, _FACTS, _DONT, _NEXT, _ASK = 3, 3, 2, 3, 2
+#: Lines of code that the first fix may have, and another one.
+_CODE_FIRST, _CODE = 5, 3
 #: Comments stand in a column where no line of code before them is longer.
 _COLUMN = 44
+
+#: Where a sentence may end before it does.
+_CLAUSE = r"; |；|: |：|, (?:so|which|but|and|while|because) |[。.] "
 
 #: Pieces of text with their styles.
 Line = tuple[tuple[str, str], ...]
@@ -58,7 +65,7 @@ def _parts(screen: Screen, width: int, words: Words, more: str) -> list[_Part]:
     facts = _facts(screen, width)
     fixes = _fixes(screen.fixes, width)
     donts = [_Part(_DONTS, _item("✗", "bad", text, width, _DONT)) for text in screen.donts]
-    others = [_Part(_OTHER, [((clip(f"  {visible(text)}", width), ""),)]) for text in screen.others]
+    others = [_Part(_OTHER, [(("  " + _fit(text, width - 2, 1)[0], ""),)]) for text in screen.others]
     return [
         _Part(_HEAD, _head(screen, width)),
         _Part(_LAST, _last(screen, width, words, more)),
@@ -66,7 +73,7 @@ def _parts(screen: Screen, width: int, words: Words, more: str) -> list[_Part]:
         *fixes[:1],
         *(_Part(_SPOT, [_spot(one.where, one.code, width)]) for one in screen.spots),
         *facts[:1],
-        *(_Part(_NOTE, [((clip(f"  {visible(note)}", width), "warn"),)]) for note in screen.notes[:1]),
+        *(_Part(_NOTE, [(("  " + line, "warn"),) for line in _fit(note, width - 2, 2)]) for note in screen.notes[:1]),
         *fixes[1:2],
         *others,
         *donts[:1],
@@ -80,17 +87,23 @@ def _parts(screen: Screen, width: int, words: Words, more: str) -> list[_Part]:
 
 def _head(screen: Screen, width: int) -> list[Line]:
     badge = visible(screen.badge)
-    first, *rest = _short(wrap(visible(screen.title), width, width - columns(badge) - 3), _TITLE, width)
+    first, *rest = _fit(screen.title, width, _TITLE, width - columns(badge) - 3)
     gap = width - columns(first) - columns(badge)
     return [((first, "bold"), (" " * gap, ""), (badge, screen.tone or "bold")), *(((part, "bold"),) for part in rest)]
 
 
-def _short(lines: list[str], most: int, width: int) -> list[str]:
-    """Return the first lines, the last of them with an ellipsis where some are left out; a word that is too long is cut."""
-    if len(lines) > most:
-        lines = [*lines[: most - 1], clip(f"{lines[most - 1]} {lines[most]}", max(columns(lines[most - 1]), width - 8))]
-        lines[-1] = lines[-1] if lines[-1].endswith("…") else lines[-1] + "…"
-    return [clip(line, width) for line in lines]
+def _fit(text: str, width: int, most: int, first: int | None = None) -> list[str]:
+    """Return a text in at most so many lines: whole, or without asides, or up to the end of a clause, or cut behind a word."""
+    text = visible(text)
+    short = without_asides(text)
+    stop = "。" if text[-1:] == "。" else "." if text[-1:] == "." else ""
+    for shorter in (text, short, *(short[: match.start()] + stop for match in reversed(list(re.finditer(_CLAUSE, short))))):
+        lines = wrap(shorter, width, first)
+        if len(lines) <= most and shorter:
+            return [clip(line, width) for line in lines]
+    lines = wrap(short, width, first)
+    last = wrap(lines[most - 1], width - 1)[0]
+    return [clip(line, width) for line in (*lines[: most - 1], last.rstrip(" ,;:，；：") + "…")]
 
 
 def _spot(where: str, code: str, width: int) -> Line:
@@ -103,16 +116,7 @@ def _spot(where: str, code: str, width: int) -> Line:
 
 
 def _facts(screen: Screen, width: int) -> list[_Part]:
-    parts: list[_Part] = []
-    for text in screen.facts:
-        lines = wrap(visible(text), width - 2)
-        if len(lines) > _FACTS:
-            # Asides are in the whole document.
-            lines = wrap(without_asides(visible(text)), width - 2)
-        if len(lines) > _FACTS and parts:
-            continue
-        parts.append(_Part(_FACT, [(("  " + line, ""),) for line in _short(lines, _FACTS, width - 2)]))
-    return parts
+    return [_Part(_FACT, [(("  " + line, ""),) for line in _fit(text, width - 2, _FACTS)]) for text in screen.facts]
 
 
 def without_asides(text: str) -> str:
@@ -131,17 +135,17 @@ def without_asides(text: str) -> str:
 
 
 def _fixes(fixes: tuple[Advice, ...], width: int) -> list[_Part]:
-    shown = [_code(one, width) for one in fixes]
+    shown = [_code(one, width, _CODE if at else _CODE_FIRST) for at, one in enumerate(fixes)]
     short = [columns(lines[0]) for one, lines in zip(fixes, shown, strict=True) if len(lines) == 1]
     column = max((length for length in short if length <= _COLUMN), default=0)
     parts = [_fix(str(number), one, lines, width, column) for number, (one, lines) in enumerate(zip(fixes, shown, strict=True), 1)]
     return [_Part(_DO + number, lines) for number, lines in enumerate(parts)]
 
 
-def _code(one: Advice, width: int) -> list[str]:
+def _code(one: Advice, width: int, most: int) -> list[str]:
     """Return the code of a fix in lines that fit; none where they cannot be made to, or are too many to be read at a glance."""
-    lines = folded(one.code, one.language, width - 3) if one.code else []
-    return [visible(line) for line in lines] if len(lines) < _FIX else []
+    lines = folded("\n".join(map(visible, one.code.split("\n"))), one.language, width - 3) if one.code else []
+    return lines if len(lines) <= most else []
 
 
 def _fix(mark: str, one: Advice, code: list[str], width: int, column: int) -> list[Line]:
@@ -149,7 +153,8 @@ def _fix(mark: str, one: Advice, code: list[str], width: int, column: int) -> li
     title, remark = visible(one.title), visible(one.remark)
     if not code:
         lines = _item(mark, "bold", title, width, 2, style="bold")
-        return [*lines, *_comment(remark, width, 1)]
+        # A reason is shown whole or not at all; here nothing hangs on it.
+        return [*lines, *(_comment(remark, width, 1) if 5 + columns(remark) <= width else ())]
     said = f"{title}; {remark}" if remark else title
     lines = [((lead if at == 0 else ("   ", "")), (line, "code")) for at, line in enumerate(code)]
     if len(code) == 1:
@@ -162,17 +167,12 @@ def _fix(mark: str, one: Advice, code: list[str], width: int, column: int) -> li
 
 
 def _comment(text: str, width: int, most: int) -> list[Line]:
-    if not text:
-        return []
-    lines = wrap(text, width - 5)
-    return [(("     " + line, "dim"),) for line in lines] if len(lines) <= most else []
+    return [(("     " + line, "dim"),) for line in _fit(text, width - 5, most)] if text else []
 
 
 def _item(mark: str, tone: str, text: str, width: int, most: int, *, style: str = "") -> list[Line]:
-    lines = wrap(visible(text), width - 3)
-    if len(lines) > most:
-        lines = _short(wrap(without_asides(visible(text)), width - 3), most, width - 3)
-    return [(((f"{mark}  " if at == 0 else "   "), tone), (clip(line, width - 3), style)) for at, line in enumerate(lines)]
+    lines = _fit(text, width - 3, most)
+    return [(((f"{mark}  " if at == 0 else "   "), tone), (line, style)) for at, line in enumerate(lines)]
 
 
 def _ask(screen: Screen, width: int) -> list[Line]:
@@ -189,8 +189,7 @@ def _ask(screen: Screen, width: int) -> list[Line]:
 def _next(screen: Screen, width: int, words: Words) -> list[Line]:
     if not screen.next:
         return []
-    lines = _short(wrap(words("next.lead", step=visible(screen.next)), width - 2), _NEXT, width - 2)
-    return [(("  " + line, ""),) for line in lines]
+    return [(("  " + line, ""),) for line in _fit(words("next.lead", step=screen.next), width - 2, _NEXT)]
 
 
 def _last(screen: Screen, width: int, words: Words, more: str) -> list[Line]:

@@ -16,8 +16,8 @@ from troubleshoot.version import __version__
 #: Fixes with a library's name in them are many; the shown forms of this many fixes are kept.
 _MOST_SHOWN = 20_000
 
-#: title, reason, command, code
-_Shown = tuple[str, str, str | None, str | None]
+#: title, reason, command, code, and the reason without the advice
+_Shown = tuple[str, str, str | None, str | None, str]
 
 
 def worded(found: Findings, language: str) -> Diagnosis:
@@ -37,6 +37,7 @@ def worded(found: Findings, language: str) -> Diagnosis:
         errors=found.errors,
         refuted=found.refuted,
         outside=_outside(found, language),
+        caught=_caught(found),
     )
 
 
@@ -46,7 +47,15 @@ def _outside(found: Findings, language: str) -> Outside | None:
         return None
     chinese = language == "zh"
     step = "" if group.next is None else group.next.zh if chinese else group.next.en
-    return Outside(group.id, group.title.zh if chinese else group.title.en, step)
+    # One kind may have a group for its messages and another for its exceptions.
+    kind = group.id.removesuffix("-class").removesuffix("-text")
+    return Outside(kind, group.title.zh if chinese else group.title.en, step)
+
+
+def _caught(found: Findings) -> tuple[tuple[str, str], ...]:
+    """Return what the message of the first issue says of dtypes and devices."""
+    bindings = found.issues[0][0].candidate.context.bindings if found.issues else {}
+    return tuple((name, value) for name, value in bindings.items() if name.startswith(("dtype.", "device.")))
 
 
 def _question(one: Asked, language: str) -> Question:
@@ -117,7 +126,7 @@ def _issue(hypothesis: Hypothesis, fixes: tuple[HeldFix, ...], base: KnowledgeBa
 
 
 #: The facts that a message's holes tell of operands, and what they operate on. The rest of a message is quoted, not taken apart.
-_TOLD = ("dtype.", "device.", "name.kernel", "name.argument")
+_TOLD = ("dtype.", "device.", "name.kernel", "name.argument", "name.method")
 
 
 def _facts(hypothesis: Hypothesis) -> dict[str, str]:
@@ -141,7 +150,7 @@ def _words(hypothesis: Hypothesis, language: str) -> tuple[EvidenceItem, ...]:
 
 def _show(fix: Fix, entry: Entry, language: str) -> _Shown:
     """Return what is shown of a fix whatever the environment."""
-    title, reason = fix.title, fix.reason
+    title, reason, why = fix.title, fix.reason, fix.reason
     code = actions.code(fix.action)
     if actions.kind_of(fix.action) == "advice":
         code = None
@@ -150,9 +159,9 @@ def _show(fix: Fix, entry: Entry, language: str) -> _Shown:
     if language == "zh":
         translation = fix.zh or (entry.zh.fixes.get(fix.id) if entry.zh else None)
         if translation is not None:
-            title = translation.title
+            title, why = translation.title, translation.reason or why
             reason = " ".join(part for part in (translation.advice, translation.reason) if part) or reason
-    return title, reason, actions.command(fix.action), code
+    return title, reason, actions.command(fix.action), code, why
 
 
 def _advice(held: HeldFix, hypothesis: Hypothesis, language: str) -> FixAdvice:
@@ -164,10 +173,10 @@ def _advice(held: HeldFix, hypothesis: Hypothesis, language: str) -> FixAdvice:
         if len(shown) >= _MOST_SHOWN:
             shown.clear()
         known = shown[key] = (fix, _show(fix, hypothesis.entry, language))
-    title, reason, command, code = known[1]
+    title, reason, command, code, plain = known[1]
     why, warning = fit.why, fit.warning
     if language == "zh":
-        why = reason if fix.expected == "fails" else fit.why_zh or why
+        why = plain if fix.expected == "fails" else fit.why_zh or why
         warning = fit.warning_zh or warning
     return FixAdvice(
         id=fix.id,
