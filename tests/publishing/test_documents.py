@@ -64,16 +64,22 @@ def blocks(page: str, *kinds: str) -> list[str]:
 def commands(page: str) -> Iterator[str]:
     """Yield the command lines of a page, without prompts and comments."""
     for body in blocks(page, "sh"):
+        begun = ""
         for line in body.replace("\\\n", " ").splitlines():
-            if line.strip() and not line.startswith("#"):
-                yield re.sub(r"\s{2,}#.*$", "", line)
+            begun += ("\n" if begun else "") + re.sub(r"\s{2,}#.*$", "", line)
+            # A quoted text may go on in the next line.
+            if begun.count("'") % 2 == 0:
+                if begun.strip() and not begun.startswith("#"):
+                    yield begun
+                begun = ""
     for body in blocks(page, "console"):
         for line in body.splitlines():
             if line.startswith("$ "):
                 yield line.removeprefix("$ ")
 
 
-LINES = [pytest.param(page, line, id=f"{page}: {line}"[:120]) for page in PAGES for line in commands(page)]
+FIRST = {line: page for page in reversed(PAGES) for line in commands(page)}
+LINES = [pytest.param(page, line, id=f"{page}: {line}"[:120]) for line, page in FIRST.items()]
 
 
 def own(line: str) -> list[list[str]]:
@@ -166,8 +172,10 @@ def test_every_command_runs(page: str, line: str, sandbox: Path) -> None:
     done = subprocess.run(
         ["bash", "-c", line], cwd=sandbox, env=environment(sandbox), capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL
     )
+    if "this needs " in done.stderr:
+        pytest.skip(done.stderr)
     assert done.returncode in (0, 1), done.stdout + done.stderr
-    assert done.stdout
+    assert done.stdout or done.stderr or "-o " in line
     assert "internal error" not in done.stderr
 
 
@@ -179,8 +187,10 @@ def test_the_python_of_a_page_runs(page: str, sandbox: Path) -> None:
     bodies = [body for body in blocks(page, "python") if "openai" not in body]
     parts = [f"try:\n{_indented(body)}\nexcept ModuleNotFoundError as error:\n    print('left out:', error)" for body in bodies]
     program = "\n".join((BEFORE.get(page, ""), *parts))
+    script = sandbox / f"{page.replace('/', '-')}.py"
+    script.write_text(program, encoding="utf-8")
     done = subprocess.run(
-        [sys.executable, "-c", program], cwd=sandbox, env=environment(sandbox), capture_output=True, text=True, timeout=300
+        [sys.executable, str(script)], cwd=sandbox, env=environment(sandbox), capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 0, done.stderr
 
