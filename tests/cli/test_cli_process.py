@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from troubleshoot.basics.errors import KnowledgeProblem
+from troubleshoot.cli import main
 from troubleshoot.commands.kb import run_lint
 
 LINEAR = "RuntimeError: mat1 and mat2 must have the same dtype, but got Float and Half\n"
@@ -316,3 +317,18 @@ def test_json_is_json_in_every_encoding(tmp_path: Path, encoding: str) -> None:
     assert "“é…\U0001f600中”" in repr(json.loads(shown))
     if encoding == "utf-8":
         assert "中" in shown
+
+
+@pytest.mark.parametrize("option", ["-o", "--output", "--output=", "-o="])
+def test_no_output_replaces_what_is_read(tmp_path: Path, option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A log would be gone, and in its place its diagnosis; a link does not hide it."""
+    log = tmp_path / "error.txt"
+    log.write_text("RuntimeError: expected scalar type Half but found Float\n")
+    link = tmp_path / "link.txt"
+    link.symlink_to(log)
+    given = {"--output=": [f"--output={link}"], "-o=": [f"-o{link}"]}.get(option, [option, str(link)])
+    assert main(["diagnose", str(log), *given]) == 2
+    assert "which this command reads" in capsys.readouterr().err
+    assert log.read_text() == "RuntimeError: expected scalar type Half but found Float\n"
+    link.unlink()
+    assert main(["diagnose", str(log), "-o", str(link)]) == 0

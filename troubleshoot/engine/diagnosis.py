@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from troubleshoot.basics.errors import TroubleshootError
+from troubleshoot.basics.errors import InputError, TroubleshootError
 from troubleshoot.engine.answers import environment_for, facts_with, given_answers
 from troubleshoot.engine.evidence import Facts
 from troubleshoot.engine.findings import Findings
@@ -159,6 +159,9 @@ def _read(source: str | bytes | os.PathLike[str] | Report) -> Report:
         from troubleshoot.reading import read_report
 
         return read_report(source)
+    given: object = source
+    if not (isinstance(given, os.PathLike) or hasattr(given, "read")):
+        raise InputError(f"what can be diagnosed is text, bytes, a path, a stream of bytes or an exception, not {type(source).__name__}")
     from troubleshoot.reading import read_report_file
 
     return read_report_file(source)

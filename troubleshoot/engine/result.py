@@ -129,7 +129,7 @@ class Culprit:
     why: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Diagnosis:
     """Ranked known issues with confidence, evidence, fixes and questions. ``str()`` is the terminal text without colour."""
 
@@ -151,6 +151,11 @@ class Diagnosis:
     caught: tuple[tuple[str, str], ...] = ()
     #: What a live exception knows of place and operands, where a text leaves it open.
     exact: Named | None = None
+
+    def __repr__(self) -> str:
+        """In short, and without the report's text: what a notebook or a test prints is not masked."""
+        first = f", {self.first.issue!r}" if self.first is not None else ""
+        return f"<{type(self).__name__} {self.verdict}{first}>"
 
     @property
     def first(self) -> IssueDiagnosis | None:
