@@ -14,9 +14,9 @@ from troubleshoot import diagnose, load_kb
 from troubleshoot.engine.result import Diagnosis, Question
 from troubleshoot.telling import render
 from troubleshoot.telling.code_lines import folded
-from troubleshoot.telling.layout import columns
+from troubleshoot.telling.layout import columns, without_asides
 from troubleshoot.telling.screen import first_screen, screen_blocks
-from troubleshoot.telling.screen_text import MOST_LINES, screen_text, without_asides
+from troubleshoot.telling.screen_text import MOST_LINES, screen_text
 
 ROOT = Path(__file__).parents[2]
 BASE = load_kb()

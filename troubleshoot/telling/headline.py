@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from troubleshoot.telling.layout import columns
+from troubleshoot.telling.layout import columns, without_asides
 from troubleshoot.telling.words import Words
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def headline(diagnosis: Diagnosis, one: IssueDiagnosis, words: Words) -> tuple[s
     # Whoever describes a symptom knows it already. What a message means is said first, then where it comes from.
     if one.failure is None and one.note and one.cause_confidence >= _SURE and columns(one.note) <= _LONGEST:
         return one.note.rstrip(".。"), one.cause_confidence
-    return one.title, one.confidence
+    return without_asides(one.title), one.confidence
 
 
 def culprit_text(diagnosis: Diagnosis, words: Words) -> str:
@@ -104,7 +104,7 @@ def _named(diagnosis: Diagnosis, one: IssueDiagnosis, words: Words) -> str:
         for name, value in _values(diagnosis, one, kind).items():
             alike.setdefault(value, []).append(name)
         parts += [_valued(kind, names, value, words) for value, names in alike.items()]
-    return words("named", title=one.title, parts=_joined(parts, words)) if parts else ""
+    return words("named", title=without_asides(one.title), parts=_joined(parts, words)) if parts else ""
 
 
 def _valued(kind: str, names: list[str], value: str, words: Words) -> str:

@@ -7,7 +7,7 @@ import re
 import msgspec
 
 from troubleshoot.telling.code_lines import folded
-from troubleshoot.telling.layout import clip, columns, pad, paint, visible, wrap
+from troubleshoot.telling.layout import clip, columns, pad, paint, visible, without_asides, wrap
 from troubleshoot.telling.screen import Advice, Screen
 from troubleshoot.telling.words import Words
 
@@ -117,21 +117,6 @@ def _spot(where: str, code: str, width: int) -> Line:
 
 def _facts(screen: Screen, width: int) -> list[_Part]:
     return [_Part(_FACT, [(("  " + line, ""),) for line in _fit(text, width - 2, _FACTS)]) for text in screen.facts]
-
-
-def without_asides(text: str) -> str:
-    """Return a sentence without what stands in parentheses; those within back-quotes are code."""
-    out: list[str] = []
-    depth, quoted = 0, False
-    for char in text:
-        quoted ^= char == "`"
-        if char in "(（" and not quoted and (depth or not out or out[-1] in " （" or char == "（"):
-            depth += 1
-        elif depth:
-            depth -= char in ")）" and not quoted
-        else:
-            out.append(char)
-    return " ".join("".join(out).replace(" ,", ",").replace(" .", ".").split()) if not depth else text
 
 
 def _fixes(fixes: tuple[Advice, ...], width: int) -> list[_Part]:
