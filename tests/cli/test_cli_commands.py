@@ -298,6 +298,12 @@ def test_every_entry_and_cause_has_a_page(run: Run) -> None:
             assert name in out
 
 
+def test_an_issue_comes_before_a_cause_of_its_name(run: Run) -> None:
+    """An answer leads to the issue; the cause has a longer name."""
+    assert "Looks like" in run("explain", "numerics/nan-image")[1]
+    assert "numerics/nan-image · cause" in run("explain", "causes/numerics/nan-image")[1]
+
+
 @pytest.mark.parametrize("name", ["4090", "3090", "1660", "T4", "MI300", "M2"])
 def test_env_tells_what_a_gpu_computes_in(run: Run, name: str) -> None:
     """By the name that people write."""

@@ -34,8 +34,10 @@ def run(issue: str, *, format: str, language: str | None, kb: Sequence[str], out
 
 
 def _page(base: KnowledgeBase, wanted: str, format: str, language: str, color: bool, width: int) -> str:
-    if wanted in base.causes.causes:
-        return _cause(base, wanted, format, language, color, width)
+    cause = wanted.removeprefix("causes/")
+    # Some causes are called as an issue is: the issue is what an answer leads to.
+    if cause in base.causes.causes and (cause != wanted or wanted not in base.index.ids):
+        return _cause(base, cause, format, language, color, width)
     group = tuple(code for code in base.causes.causes if code.partition("/")[0] == wanted)
     if group:
         return _group(base, wanted, group, format, language, color, width)

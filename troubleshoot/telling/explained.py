@@ -83,6 +83,11 @@ def of_issue(
     chinese = entry.zh if words.language == "zh" else None
     translations: Mapping[str, FixTranslation] = chinese.fixes if chinese else {}
     works = [one for one in entry.fixes if one.expected == "works"]
+    if entry.kind == "family":
+        # What fits most reports comes first: without a condition, and for the likeliest causes.
+        weights = {one.cause: one.weight for one in entry.causes}
+        every = max(weights.values(), default=0)
+        works.sort(key=lambda fix: (bool(fix.when), -max((weights.get(one, 0) for one in fix.causes), default=every)))
     fails = [one for one in entry.fixes if one.expected == "fails"]
     looks, where, told = words("explain.looks"), words("explain.where"), words("Seen")
     parts = [Part(looks, 2 * at, (Point(f"`{printed(one.template)}`"),)) for at, one in enumerate(entry.signature.message[:_MESSAGES])]
