@@ -328,7 +328,19 @@ def test_no_output_replaces_what_is_read(tmp_path: Path, option: str, capsys: py
     link.symlink_to(log)
     given = {"--output=": [f"--output={link}"], "-o=": [f"-o{link}"]}.get(option, [option, str(link)])
     assert main(["diagnose", str(log), *given]) == 2
-    assert "which this command reads" in capsys.readouterr().err
+    assert "and this command reads it" in capsys.readouterr().err
     assert log.read_text() == "RuntimeError: expected scalar type Half but found Float\n"
     link.unlink()
     assert main(["diagnose", str(log), "-o", str(link)]) == 0
+
+
+def test_no_output_replaces_a_file_of_a_folder_or_of_standard_input(tmp_path: Path) -> None:
+    log = tmp_path / "error.log"
+    text = "RuntimeError: expected scalar type Half but found Float\n"
+    log.write_text(text)
+    assert main(["scan", str(tmp_path), "-o", str(log)]) == 2
+    with log.open("rb") as stream:
+        done = subprocess.run([sys.executable, "-m", "troubleshoot", "diagnose", "-", "-o", str(log)], stdin=stream, check=False)
+    assert done.returncode == 2
+    assert log.read_text() == text
+    assert main(["scan", str(tmp_path), "-o", str(tmp_path / "new.txt")]) == 0

@@ -9,11 +9,12 @@ import msgspec
 
 from troubleshoot.basics.lazy import lazy_attribute
 from troubleshoot.reading.environment.machine import Environment, Package
-from troubleshoot.reading.named import FailurePlace, Named, NamedOperand, names_of
 from troubleshoot.reading.report import Failure, Report
 
 if TYPE_CHECKING:
     from troubleshoot.reading.contrasts import Contrast
+    from troubleshoot.reading.named import FailurePlace, Named
+    from troubleshoot.reading.operations import NamedOperand
     from troubleshoot.reading.requirements import Requirement
 
 SCHEMA = 1
@@ -149,7 +150,7 @@ class Diagnosis:
     outside: Outside | None = None
     #: What the message of the first diagnosis says of its operands, by fact: ``dtype.input``, ``device.weight``.
     caught: tuple[tuple[str, str], ...] = ()
-    #: What a live exception knows of place and operands, where a text leaves it open.
+    #: Place and operands of a live exception, which knows them.
     exact: Named | None = None
 
     def __repr__(self) -> str:
@@ -172,9 +173,12 @@ class Diagnosis:
     @lazy_attribute
     def named(self) -> Named:
         """Place and operands of :attr:`failure`: read from its frames when they are first asked for."""
+        from troubleshoot.reading.named import Named, names_of
+
         failure = self.failure
-        found = names_of(failure.root, self.report, dict(self.caught)) if failure is not None else Named()
-        return found if self.exact is None else self.exact.over(found)
+        if self.exact is not None or failure is None:
+            return self.exact or Named()
+        return names_of(failure.root, self.report, dict(self.caught))
 
     @property
     def place(self) -> FailurePlace:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 
 import msgspec
 
+from troubleshoot.reading.module_path import Path, Shown, walked, written
+from troubleshoot.reading.operations import NamedOperand, find_operands, find_operation
 from troubleshoot.reading.places import is_outside, locate
 from troubleshoot.reading.report import Frame, RaisedException, Report
 
@@ -37,37 +39,25 @@ class FailurePlace(msgspec.Struct, frozen=True):
     operation: str = ""
 
 
-class NamedOperand(msgspec.Struct, frozen=True):
-    """An operand of the failing operation.
-
-    ``name`` is how the code calls it (``query_embeds``, ``model.qformer.layernorm.weight``), ``role`` what it is to the operation
-    (``input``, ``weight``, ``query``), ``dtype`` and ``device`` as torch names them. Empty is unknown.
-    """
-
-    name: str = ""
-    role: str = ""
-    dtype: str = ""
-    device: str = ""
-
-
 class Named(msgspec.Struct, frozen=True):
-    """Place and operands of a failure."""
+    """Place and operands of a failure. ``arguments`` has the operation's arguments, each with its name in the code, empty if unknown."""
 
     place: FailurePlace = FailurePlace()
     operands: tuple[NamedOperand, ...] = ()
-
-    def over(self, read: Named) -> Named:
-        """Return this, which was seen in a live exception, with what is empty filled from what was read of its frames."""
-        place = msgspec.structs.replace(
-            read.place, module=self.place.module or read.place.module, operation=read.place.operation or self.place.operation
-        )
-        return Named(place, self.operands or read.operands)
+    arguments: dict[str, str] = {}
 
 
-def names_of(raised: RaisedException, report: Report, caught: Mapping[str, str]) -> Named:
-    """Return what an exception's frames name. ``caught`` is what its message says of dtypes and devices, by fact."""
+def names_of(raised: RaisedException, report: Report, caught: Mapping[str, str], module: Path | None = None) -> Named:
+    """Return what an exception's frames name.
+
+    ``caught`` is what its message says of dtypes and devices, by fact, ``module`` the path of the module where it is known for certain.
+    """
     user, library = _lines(raised.frames)
-    return Named(FailurePlace(user, library))
+    walk = walked(raised.frames, Shown(report.lines, report.numbers))
+    walk.module = module or walk.module
+    operation = find_operation(walk, raised.message)
+    place = FailurePlace(user, library, written(walk.module or ()), operation.name)
+    return Named(place, find_operands(operation, raised.message, caught), operation.called)
 
 
 def _lines(frames: tuple[Frame, ...]) -> tuple[CodeLine | None, CodeLine | None]:
