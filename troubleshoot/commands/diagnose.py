@@ -46,6 +46,7 @@ def run(
     gpu: str | None,
     have: Sequence[str],
     verify: bool,
+    full: bool,
     redact: bool,
     output: str | None,
     color: str,
@@ -78,7 +79,8 @@ def run(
             reader=reader,
         )  # fmt: skip
         diagnosis = replace(diagnosis, errors=(*notes, *diagnosis.errors))
-        return diagnosis, render(diagnosis, format, color=colored, width=process.width(output), top=shown, redact=redact)
+        width = process.width(output)
+        return diagnosis, render(diagnosis, format, color=colored, width=width, top=shown, redact=redact, full=full, more="--full")
 
     # Waiting for a model is no work on the report.
     waiting = reader.seconds + 1 if reader is not None else 0.0

@@ -245,7 +245,7 @@ def _find(
     facts, matches, hypotheses = weighed
     shown = [one for one in hypotheses if one.confidence >= _LEAST or one is hypotheses[0]]
     verdict, reason = _verdict(report, matches, hypotheses)
-    outside = base.out_of_scope[next(iter(matches.out_of_scope.values()))].title if reason == "out-of-scope" else None
+    outside = base.out_of_scope[next(iter(matches.out_of_scope.values()))] if reason == "out-of-scope" else None
     return Findings(
         verdict=verdict,
         reason=reason,
