@@ -102,6 +102,8 @@ def _accelerators(environment: Environment, words: Words) -> tuple[Block, ...]:
 
 def device_document(device: Accelerator | None, language: str) -> Document:
     """Return the page of a GPU that is named, None for the CPU: which dtypes it has."""
+    from troubleshoot.reading.environment.machine import Accelerator
+
     words = Words(language)
     shown = ("CPU", Accelerator("CPU", "cpu", "report")) if device is None else (device.name, device)
     sections = (Section(words("Support"), _states([shown], words)),)
