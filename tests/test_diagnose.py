@@ -23,6 +23,7 @@ TOP = {
     "summary",
     "failures",
     "environment",
+    "reader",
     "diagnoses",
     "questions",
     "culprit",
@@ -222,3 +223,16 @@ def test_prose_beside_frames_without_a_message_may_tell_what_it_was() -> None:
     assert cut.diagnoses[0].cause == "dtype-mismatch/quantized-compute"
     other = diagnose(told + "Traceback (most recent call last):\n" + frames + "FileNotFoundError: weights.bin\n", environment="report")
     assert other.verdict not in ("likely", "known")
+
+
+@pytest.mark.parametrize("source", [None, 1, [], bytearray(b"x"), memoryview(b"x")])
+def test_what_cannot_be_diagnosed_is_told(source: object) -> None:
+    with pytest.raises(InputError, match="what can be diagnosed is text"):
+        diagnose(source)  # type: ignore[arg-type]
+
+
+def test_a_repr_holds_nothing_of_the_report() -> None:
+    """A notebook, a failed assertion and a log of local variables print it, and nothing is masked there."""
+    result = diagnose("token hf_abcdefghijklmnopqrstuvwxyzABCDEFGH\nRuntimeError: expected scalar type Half but found Float\n")
+    assert "hf_" not in repr(result) + repr(result.report) + repr([result])
+    assert repr(result).startswith("<Diagnosis likely")

@@ -70,7 +70,8 @@ class IssueDiagnosis:
     """One known issue with one cause, ranked.
 
     ``failure`` is the index of the failure that it explains (None: a symptom of the whole report). ``confidence`` is the probability
-    of this issue, ``cause_confidence`` that of its cause. ``note`` says what this cause means in a family of several.
+    of this issue, ``cause_confidence`` that of its cause. ``note`` says what this cause means in a family of several. ``kind`` is
+    "issue", "family", or "cause" where a model that reads named a cause and no entry describes the report: ``issue`` is then its code.
     """
 
     issue: str
@@ -119,7 +120,46 @@ class Culprit:
     why: str
 
 
-@dataclass(frozen=True)
+class ReadFact(msgspec.Struct, frozen=True):
+    """A setting that a model read in the report, with the words that state it and their line."""
+
+    name: str
+    value: str
+    quote: str
+    line: int
+
+
+class ReadContrast(msgspec.Struct, frozen=True):
+    """An experiment of which a model read in the report, and what came of it."""
+
+    experiment: str
+    outcome: str
+    value: str
+    quote: str
+    line: int
+
+
+class Consulted(msgspec.Struct, frozen=True):
+    """What a language model contributed that was asked to read the report: only what was checked.
+
+    ``asked`` is False where its answer could have changed nothing. ``problem`` says why there is none ("timeout", "status", ...), with
+    ``detail``. ``causes`` and ``issue`` are what it named of those listed ("none": no such problem), ``dropped`` how much of its answer was
+    not believed, ``changed`` whether another cause stands first because of it.
+    """
+
+    model: str
+    asked: bool = True
+    problem: str | None = None
+    detail: str = ""
+    causes: tuple[str, ...] = ()
+    issue: str | None = None
+    facts: tuple[ReadFact, ...] = ()
+    contrasts: tuple[ReadContrast, ...] = ()
+    dropped: int = 0
+    changed: bool = False
+
+
+@dataclass(frozen=True, repr=False)
 class Diagnosis:
     """Ranked known issues with confidence, evidence, fixes and questions. ``str()`` is the terminal text without colour."""
 
@@ -136,10 +176,16 @@ class Diagnosis:
     culprit: Culprit | None = None
     errors: tuple[str, ...] = ()
     refuted: tuple[tuple[str, EvidenceItem], ...] = ()
+    reader: Consulted | None = None
     #: What the message of the first diagnosis says of its operands, by fact: ``dtype.input``, ``device.weight``.
     caught: tuple[tuple[str, str], ...] = ()
     #: Place and operands of a live exception, which knows them.
     exact: Named | None = None
+
+    def __repr__(self) -> str:
+        """In short, and without the report's text: what a notebook or a test prints is not masked."""
+        first = f", {self.first.issue!r}" if self.first is not None else ""
+        return f"<{type(self).__name__} {self.verdict}{first}>"
 
     @property
     def first(self) -> IssueDiagnosis | None:
@@ -203,6 +249,7 @@ class Diagnosis:
                 for one in self.report.reckoned
             ],
             "requirements": [_requirement(one) for one in self.report.requirements],
+            "reader": _reader(self.reader),
         }
         from troubleshoot.basics.redact import redact_data
 
@@ -212,6 +259,13 @@ class Diagnosis:
         from troubleshoot.telling import render
 
         return render(self, "text")
+
+
+def _reader(one: Consulted | None) -> dict[str, Any] | None:
+    if one is None:
+        return None
+    data: dict[str, Any] = msgspec.to_builtins(one)
+    return {**data, **{name: list(data[name]) for name in ("causes", "facts", "contrasts")}}
 
 
 def _contrast(one: Contrast) -> dict[str, Any]:

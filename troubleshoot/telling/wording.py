@@ -36,6 +36,7 @@ def worded(found: Findings, language: str) -> Diagnosis:
         language=language,
         errors=found.errors,
         refuted=found.refuted,
+        reader=found.reader,
         caught=_caught(found),
     )
 
@@ -101,7 +102,8 @@ def _issue(hypothesis: Hypothesis, fixes: tuple[HeldFix, ...], base: KnowledgeBa
         cause_confidence=hypothesis.cause_confidence,
         explanation=(chinese.explanation if chinese else entry.explanation).strip(),
         note=note,
-        kind=entry.kind,
+        # A cause by itself is told as an entry; an entry of the base may bear its name.
+        kind=entry.kind if entry.id in base.index.ids and base.entry(entry.id) is entry else "cause",
         impact=entry.impact,
         affected=affected_texts(entry.affected),
         models=entry.models,
