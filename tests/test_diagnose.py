@@ -30,6 +30,7 @@ TOP = {
     "place",
     "operands",
     "contrasts",
+    "outside",
     "errors",
     "numbers",
     "requirements",

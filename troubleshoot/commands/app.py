@@ -71,6 +71,7 @@ def _program(
         "python train.py 2>&1 | troubleshoot diagnose",
         "troubleshoot diagnose error.txt --gpu V100-16GB --have transformers=4.50.1",
         "troubleshoot diagnose error.txt --answer package.apex=absent",
+        "troubleshoot diagnose error.txt --full",
         "troubleshoot diagnose error.txt --verify",
         "troubleshoot diagnose log.txt --env report --format markdown --redact -o report.md",
         after="Exit status: 0 a diagnosis, 1 none, 2 an error in use or input.",
@@ -87,6 +88,7 @@ def diagnose(
     top: Annotated[
         str | None, typer.Option("--top", metavar="N", help="How many diagnoses to show in full (json: to list).", show_default=False)
     ] = None,
+    full: Annotated[bool, typer.Option("--full", help="Print everything: all evidence, fixes, runs and questions (text only).")] = False,
     lang: Language = None,
     env: Annotated[
         str,
@@ -151,6 +153,7 @@ def diagnose(
         gpu=gpu,
         have=have or (),
         verify=verify,
+        full=full,
         redact=redact,
         output=output,
         color=color,
@@ -187,6 +190,7 @@ def explain(
     cls=PlainCommand,
     epilog=examples(
         "troubleshoot env",
+        "troubleshoot env --gpu 4090",
         "troubleshoot env --deep",
         "troubleshoot env --python /path/to/venv/bin/python --format json -o env.json",
         "troubleshoot env --one-liner",
@@ -195,6 +199,9 @@ def explain(
 def env(
     deep: Deep = False,
     python: Interpreter = None,
+    gpu: Annotated[
+        str | None, typer.Option("--gpu", metavar="NAME", help="Show instead which dtypes this GPU has, or cpu.", show_default=False)
+    ] = None,
     format: Format = "text",
     lang: Language = None,
     one_liner: Annotated[
@@ -207,7 +214,9 @@ def env(
     """Show what is known of this machine, where each fact is known from, and which dtypes its devices support."""
     from troubleshoot.commands.env import run
 
-    return run(deep=deep, python=python, format=format, language=lang, one_liner=one_liner, redact=redact, output=output, color=color)
+    return run(
+        deep=deep, python=python, gpu=gpu, format=format, language=lang, one_liner=one_liner, redact=redact, output=output, color=color
+    )
 
 
 app.command(cls=PlainCommand, context_settings=program.CONTEXT, epilog=examples(*program.EXAMPLES, after=program.AFTER))(program.run)

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 #: Seconds that a diagnosis may take without --timeout. It takes milliseconds, and of the longest report a few seconds.
 LIMIT = 60.0
+#: Words of which an argument is a sentence, and not the name of a file with a blank in it.
+_SENTENCE = 4
 #: Seconds of a pipe's silence after which it is said what is waited for.
 _SILENT = 2.0
 
@@ -44,6 +46,7 @@ def run(
     gpu: str | None,
     have: Sequence[str],
     verify: bool,
+    full: bool,
     redact: bool,
     output: str | None,
     color: str,
@@ -76,7 +79,8 @@ def run(
             reader=reader,
         )  # fmt: skip
         diagnosis = replace(diagnosis, errors=(*notes, *diagnosis.errors))
-        return diagnosis, render(diagnosis, format, color=colored, width=process.width(output), top=shown, redact=redact)
+        width = process.width(output)
+        return diagnosis, render(diagnosis, format, color=colored, width=width, top=shown, redact=redact, full=full, more="--full")
 
     # Waiting for a model is no work on the report.
     waiting = reader.seconds + 1 if reader is not None else 0.0
@@ -181,9 +185,11 @@ def load_source(file: str | None, seconds: float | None) -> tuple[Loaded, list[s
         raise InputError(
             "no report given. Name a file (troubleshoot diagnose error.txt), or pipe into it (python train.py 2>&1 | troubleshoot diagnose)"
         )
-    from troubleshoot.reading.report_files import load_report_file
+    from troubleshoot.reading.report_files import Loaded, load_report_file
 
     if file is not None and file != "-":
+        if _is_report(file):
+            return Loaded(file), []
         if not _is_pipe(file):
             return _told(load_report_file(Path(file)), file)
         return _from_pipe(file, seconds)
@@ -202,6 +208,15 @@ def load_source(file: str | None, seconds: float | None) -> tuple[Loaded, list[s
 
 def _told(loaded: Loaded, name: str) -> tuple[Loaded, list[str]]:
     return loaded, [f"only the first {loaded.cut >> 30} GiB of {name} were read: there was more"] if loaded.cut else []
+
+
+def _is_report(given: str) -> bool:
+    """Tell whether an argument is the report itself: there is no such file, and it reads as an error or as a sentence."""
+    if " " not in given.strip() or Path(given).exists():
+        return False
+    from troubleshoot.reading import read_report
+
+    return bool(read_report(given).failures) or (len(given.split()) >= _SENTENCE and os.sep not in given)
 
 
 def _is_pipe(file: str) -> bool:

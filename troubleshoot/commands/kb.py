@@ -190,7 +190,8 @@ def run_lint(*, format: str, kb: Sequence[str], innocent: str | None, output: st
     process.check_format(format, ("text", "json"))
     from troubleshoot.curation import lint
 
-    problems = lint([_folder(one) for one in kb], innocent=_folder(innocent) if innocent else None)
+    with process.progress("Checking") as say:
+        problems = lint([_folder(one) for one in kb], innocent=_folder(innocent) if innocent else None, progress=say)
     if format == "json":
         process.write(process.json_text([str(one) for one in problems]), output)
     else:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from troubleshoot.basics.errors import InputError, TroubleshootError
-from troubleshoot.engine.answers import environment_for, facts_with, given_answers
+from troubleshoot.engine.answers import environment_for, facts_with, given_answers, told_beside
 from troubleshoot.engine.evidence import Fact, Facts
 from troubleshoot.engine.findings import Findings
 from troubleshoot.engine.fixes import fixes_for
@@ -119,7 +119,8 @@ def diagnose(
     """
     if isinstance(source, BaseException):
         return _diagnose_exception(source, environment, kb, language, answers, gpu, have, reader)
-    return _worded(_find(_read(source), environment, kb, given_answers(answers, gpu, have), None, reader), language)
+    base = kb if kb is not None else current_kb()
+    return _worded(_find(_read(source), environment, base, given_answers(answers, gpu, have, base), None, reader), language)
 
 
 def question_for_model(
@@ -161,8 +162,10 @@ def examine(
     """
     report = _read(source)
     base = kb if kb is not None else current_kb()
-    known = _Known(report, environment_for(report, environment), base, Search(report, base))
-    facts, matches, hypotheses = _weigh(known, environment, given_answers(answers, gpu, have))
+    given = given_answers(answers, gpu, have, base)
+    stated = environment_for(report, environment)
+    known = _Known(report, stated, base, Search(report, base, *told_beside(stated, given)))
+    facts, matches, hypotheses = _weigh(known, environment, given)
     return Examined(report, base, known.search, facts, matches, hypotheses)
 
 
@@ -185,7 +188,8 @@ def _diagnose_exception(
         report = tell(report_from_exception(exception), seen)
         # The program that raised it is this one: its environment is the local one.
         local = "local" if environment == "auto" else environment
-        return conclude(_worded(_find(report, local, kb, given_answers(answers, gpu, have), seen, reader), language), seen)
+        base = kb if kb is not None else current_kb()
+        return conclude(_worded(_find(report, local, base, given_answers(answers, gpu, have, base), seen, reader), language), seen)
     except Exception as error:
         return Diagnosis(
             verdict="unknown",
@@ -227,13 +231,13 @@ def _worded(found: Findings, language: str) -> Diagnosis:
 def _find(
     report: Report,
     environment: str | os.PathLike[str] | Environment,
-    kb: KnowledgeBase | None,
+    base: KnowledgeBase,
     given: Mapping[str, str],
     seen: Seen | None = None,
     reader: AsksModel | None = None,
 ) -> Findings:
-    base = kb if kb is not None else current_kb()
-    known = _Known(report, environment_for(report, environment), base, Search(report, base), seen)
+    stated = environment_for(report, environment)
+    known = _Known(report, stated, base, Search(report, base, *told_beside(stated, given)), seen)
     weighed = _weigh(known, environment, given)
     consulted = None
     if reader is not None:
@@ -241,7 +245,7 @@ def _find(
     facts, matches, hypotheses = weighed
     shown = [one for one in hypotheses if one.confidence >= _LEAST or one is hypotheses[0]]
     verdict, reason = _verdict(report, matches, hypotheses)
-    outside = base.out_of_scope[next(iter(matches.out_of_scope.values()))].title if reason == "out-of-scope" else None
+    outside = base.out_of_scope[next(iter(matches.out_of_scope.values()))] if reason == "out-of-scope" else None
     return Findings(
         verdict=verdict,
         reason=reason,
@@ -336,7 +340,7 @@ def recall(
     """
     report = Report((), ())
     known = _Known(report, Environment(), kb, Search(report, kb))
-    given = given_answers(answers, None, None)
+    given = given_answers(answers, None, None, kb)
 
     def hypothesis(facts: Facts) -> Hypothesis:
         candidate = recalled(kb.entry(issue), facts, known.search)

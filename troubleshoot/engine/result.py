@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
@@ -31,6 +31,8 @@ class EvidenceItem(msgspec.Struct, frozen=True):
     kind: str
     text: str
     line: int | None = None
+    #: the text in Chinese, where it is a sentence of the tool
+    zh: str = ""
 
 
 class SeenRun(msgspec.Struct, frozen=True):
@@ -72,6 +74,7 @@ class IssueDiagnosis:
     ``failure`` is the index of the failure that it explains (None: a symptom of the whole report). ``confidence`` is the probability
     of this issue, ``cause_confidence`` that of its cause. ``note`` says what this cause means in a family of several. ``kind`` is
     "issue", "family", or "cause" where a model that reads named a cause and no entry describes the report: ``issue`` is then its code.
+    ``facts`` is what the message itself names: ``{"dtype.input": "float32", "dtype.weight": "float16", "op": "layer_norm"}``.
     """
 
     issue: str
@@ -90,6 +93,7 @@ class IssueDiagnosis:
     fixes: tuple[FixAdvice, ...] = ()
     references: tuple[str, ...] = ()
     verify: str | None = None
+    facts: dict[str, str] = field(default_factory=dict)
 
     @property
     def recommended(self) -> tuple[FixAdvice, ...]:
@@ -105,6 +109,15 @@ class Question:
     about: str
     answers: tuple[str, ...]
     decides: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Outside:
+    """What kind of problem a report out of scope is, and the next step for that kind."""
+
+    kind: str
+    title: str
+    next: str
 
 
 @dataclass(frozen=True)
@@ -177,6 +190,7 @@ class Diagnosis:
     errors: tuple[str, ...] = ()
     refuted: tuple[tuple[str, EvidenceItem], ...] = ()
     reader: Consulted | None = None
+    outside: Outside | None = None
     #: What the message of the first diagnosis says of its operands, by fact: ``dtype.input``, ``device.weight``.
     caught: tuple[tuple[str, str], ...] = ()
     #: Place and operands of a live exception, which knows them.
@@ -243,6 +257,7 @@ class Diagnosis:
             "place": msgspec.to_builtins(self.place),
             "operands": [msgspec.to_builtins(one) for one in self.operands],
             "contrasts": [_contrast(one) for one in self.contrasts],
+            "outside": msgspec.to_builtins(self.outside),
             "errors": list(self.errors),
             "numbers": [
                 {"verdict": one.verdict, "of": one.of, "numbers": list(one.numbers), "line": one.line, "text": one.text}
@@ -327,6 +342,8 @@ def _package(package: Package) -> dict[str, Any]:
 
 def _issue(one: IssueDiagnosis) -> dict[str, Any]:
     data: dict[str, Any] = msgspec.to_builtins(one)
+    for item in data["evidence"]:
+        del item["zh"]
     for fix in data["fixes"]:
         del fix["action"]
         fix["seen"] = list(fix["seen"])

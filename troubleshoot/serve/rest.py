@@ -21,7 +21,7 @@ _DIAGNOSIS: dict[str, Any] = {
     "type": "object",
     "required": [
         "schema", "tool", "knowledge", "verdict", "reason", "summary", "failures", "environment", "diagnoses", "questions", "culprit",
-        "place", "operands", "contrasts", "errors", "numbers", "requirements", "reader",
+        "place", "operands", "contrasts", "outside", "errors", "numbers", "requirements", "reader",
     ],
     "properties": {
         "schema": {"const": 1},
@@ -52,6 +52,11 @@ _DIAGNOSIS: dict[str, Any] = {
             "type": "array",
             "items": {"type": "object", "required": ["experiment", "outcome", "value", "line"]},
             "description": "What the report says was tried, and what came out.",
+        },
+        "outside": {
+            "type": ["object", "null"],
+            "required": ["kind", "title", "next"],
+            "description": "What kind of problem a report out of scope is, and the next step for that kind.",
         },
         "errors": {"type": "array", "items": {"type": "string"}, "description": "What could not be used, each in a sentence."},
         "numbers": {"type": "array", "items": _OBJECT, "description": "What the report's numbers tell of dtypes, with their lines."},

@@ -28,7 +28,7 @@ from troubleshoot.serve.hardware import device_table, support_of
 from troubleshoot.serve.links import linker
 from troubleshoot.serve.models import DiagnoseRequest, FeedbackRequest, invalid
 from troubleshoot.telling import render, render_documents
-from troubleshoot.telling.content import documents
+from troubleshoot.telling.content import answered
 from troubleshoot.telling.document import Document, Point, Section
 from troubleshoot.telling.entry import cause_document, entry_document
 from troubleshoot.telling.layout import visible
@@ -68,12 +68,12 @@ def diagnose_page(engine: Engine, content_type: str, body: bytes, root: str, sai
     wanted = _wanted(content_type, body)
     diagnosis, errors = engine.diagnose(wanted.report, answers=wanted.answers, language=wanted.language, said=said)
     diagnosis = replace(diagnosis, errors=(*diagnosis.errors, *errors))
-    document = documents(diagnosis, face="page")[0]
+    document = answered(diagnosis, face="page")[0]
     environment = diagnosis.environment
     known = {f"package.{one.name}": one.version for one in environment.packages if one.version}
     data = {
         "html": article(document, engine, root),
-        "spoken": redact_text(f"{document.badge}. {document.title}"),
+        "spoken": redact_text(f"{document.badge.replace(' · ', ' ')}. {document.title}"),
         "marks": marks(diagnosis),
         "known": redact_data(known | ({"gpu": environment.accelerators[0].name} if environment.accelerators else {})),
     }

@@ -12,9 +12,19 @@ import msgspec
 
 from troubleshoot.basics.lazy import lazy_attribute
 from troubleshoot.engine.evidence import Facts, FailureFacts
-from troubleshoot.engine.matching.conditions import UNKNOWN, Context, Outcome, Reading, frame_matches, nowhere
+from troubleshoot.engine.matching.conditions import (
+    UNKNOWN,
+    Context,
+    Outcome,
+    Reading,
+    frame_matches,
+    no_frame,
+    nowhere,
+    places_of,
+    seen_frame,
+)
 from troubleshoot.engine.matching.dependencies import condition_facts
-from troubleshoot.engine.matching.releases import affected_texts, hold_releases
+from troubleshoot.engine.matching.releases import affected_texts, affected_zh, hold_releases
 from troubleshoot.engine.matching.search import Hit, Search
 from troubleshoot.engine.matching.wording import describe
 from troubleshoot.engine.result import EvidenceItem
@@ -81,7 +91,7 @@ class Candidate(msgspec.Struct, frozen=True, dict=True, eq=False):
         for kind, outcomes in (("frames", (self.frames,)), ("version", (self.affected,)), ("fact", self.required)):
             for outcome in outcomes:
                 if outcome.state is False:
-                    return EvidenceItem("refutes", kind, outcome.text, outcome.line)
+                    return EvidenceItem("refutes", kind, outcome.text, outcome.line, outcome.zh)
         return None
 
     @lazy_attribute
@@ -92,7 +102,7 @@ class Candidate(msgspec.Struct, frozen=True, dict=True, eq=False):
         for program in self.context.programs.entry(self.entry).refuting:
             outcome = program(self.context)
             if outcome.state:
-                return EvidenceItem("refutes", "fact", outcome.text, outcome.line)
+                return EvidenceItem("refutes", "fact", outcome.text, outcome.line, outcome.zh)
         return None
 
     @lazy_attribute
@@ -104,14 +114,15 @@ class Candidate(msgspec.Struct, frozen=True, dict=True, eq=False):
             items.append(EvidenceItem("supports", where, self.hit.text, self.hit.line))
         known = [("frames", self.frames), ("model", self.model), ("version", self.affected)]
         known += [("fact", outcome) for outcome in (*self.required, *self.supporting) if outcome.state]
-        items += [EvidenceItem("supports", kind, outcome.text, outcome.line) for kind, outcome in known if outcome.state]
+        items += [EvidenceItem("supports", kind, outcome.text, outcome.line, outcome.zh) for kind, outcome in known if outcome.state]
         if self.refuted_by is not None:
             items.append(self.refuted_by)
         for condition, outcome in zip(self.entry.evidence.required, self.required, strict=False):
             if outcome.state is None:
-                items.append(EvidenceItem("unknown", "fact", describe(condition)))
+                items.append(EvidenceItem("unknown", "fact", describe(condition), None, describe(condition, "zh")))
         if self.entry.affected and self.affected.state is None:
-            items.append(EvidenceItem("unknown", "version", ", ".join(affected_texts(self.entry.affected))))
+            zh = "，".join(map(affected_zh, self.entry.affected))
+            items.append(EvidenceItem("unknown", "version", ", ".join(affected_texts(self.entry.affected)), None, zh))
         return tuple(items)
 
     @lazy_attribute
@@ -376,16 +387,16 @@ def _frames(patterns: tuple[FramePattern, ...], failure: FailureFacts | None) ->
     position = 0
     if any(pattern.file is not None and nowhere(pattern.file, failure) for pattern in patterns):
         if failure.complete:
-            return Outcome(False, f"no frame in {' then '.join(pattern.file or '' for pattern in patterns)}", failure.failure.line)
+            return no_frame(" → ".join(pattern.file or "" for pattern in patterns), failure.failure.line)
         return UNKNOWN
-    for frame, path in zip(failure.frames, failure.paths, strict=True):
+    for frame, path in places_of(patterns, failure):
         if frame_matches(patterns[position], frame, path):
             position += 1
             if position == len(patterns):
-                return Outcome(True, f"{path.rpartition('/')[2]}{f', in {frame.function}' if frame.function else ''}", frame.at)
+                return seen_frame(path, frame.function, frame.at)
     missing = patterns[position]
     if failure.complete:
-        return Outcome(False, f"no frame in {missing.file or missing.function or missing.code}", failure.failure.line)
+        return no_frame(str(missing.file or missing.function or missing.code), failure.failure.line)
     return UNKNOWN
 
 
@@ -394,7 +405,7 @@ def _model(patterns: tuple[str, ...], context: Context) -> Outcome:
         return UNKNOWN
     for fact in context.facts.get("model"):
         if any(_is_model(fact.value, pattern) for pattern in patterns):
-            return Outcome(True, f"model {fact.value}", fact.line)
+            return Outcome(True, f"model {fact.value}", fact.line, f"模型 {fact.value}")
     return UNKNOWN
 
 

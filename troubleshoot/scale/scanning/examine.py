@@ -32,6 +32,9 @@ _STEP = re.compile(
     r"(?:global[_ ]?step|step|iter(?:ation)?|batch)s?['\"]?\s?[:=#\s]\s{0,2}\[?(\d{1,12})(?![\d.])|\|\s{0,8}(\d{1,12})/\d{1,12} \[",
     re.IGNORECASE,
 )
+#: A bar with a title counts what its title says: shards, files, examples. Only these titles say that it counts steps.
+_BAR = re.compile(r"([^|\r\n]{0,200}):\s{1,4}\d{1,3}%\|")
+_OF_STEPS = re.compile(r"\b(?:step|epoch|iter|train|batch|eval|valid|test|sampl|denois)", re.IGNORECASE)
 _RANK = re.compile(rb"\[(?:default_?|[Rr]ank[ _:]?|RANK[ _:]?|[Ww]orker[ _:]?)(\d{1,5})\]|\brank['\"]?[ =:]{1,2}(\d{1,5})\b", re.IGNORECASE)
 #: Words of which each match has one, in small letters.
 RANK_WORDS = (b"rank", b"default", b"worker")
@@ -133,10 +136,15 @@ class Examiner:
 def step_before(lines: Sequence[str]) -> int | None:
     """Return the last step that some lines of a log name."""
     for line in reversed(lines):
-        steps = _STEP.findall(line[:2000])
-        if steps:
-            return int(steps[-1][0] or steps[-1][1])
+        for named, counted in reversed(_STEP.findall(line[:2000])):
+            if named or _counts_steps(line):
+                return int(named or counted)
     return None
+
+
+def _counts_steps(line: str) -> bool:
+    bar = _BAR.search(line[:2000])
+    return bar is None or _OF_STEPS.search(bar[1]) is not None
 
 
 def rank_of(line: bytes) -> int | None:

@@ -25,6 +25,9 @@ let sending = null;
 let dropped = null; // What "Undo" brings back after "New report".
 
 function chosenLanguage() {
+  // What the address asks for comes before what this browser remembers: a link is sent to be read as it was meant.
+  const asked = new URLSearchParams(location.search).get("lang");
+  if (asked === "en" || asked === "zh") return asked;
   const kept = remembered("language");
   if (kept === "en" || kept === "zh") return kept;
   return navigator.language?.toLowerCase().startsWith("zh") ? "zh" : "en";
