@@ -217,6 +217,10 @@ def test_a_notebook_shows_the_loop() -> None:
         f"--> 125 return F.linear(input, self.weight, self.bias)\n\n{MESSAGE}\n"
     )
     assert path_of(text) == "model.blocks[…]"
+    # Of two loops with one variable the nearer one is it; of another loop nothing is known.
+    two = text.replace("      6 def forward(self, x):\n", "      5     for block in self.stem:\n      6         x = block(x)\n")
+    assert path_of(two) == "model.blocks[…]"
+    assert path_of(two.replace("enumerate(self.blocks)", "zip(self.a, self.b)")) == ""
 
 
 def test_the_example_of_the_front_page() -> None:

@@ -298,13 +298,21 @@ class Walk:
         return path
 
     def _loop(self, here: Step, name: str) -> Path | None:
-        """Return what a loop that the report shows goes through: in the line itself, or above it in a notebook."""
-        for text in (here.frame.code or "", *self.shown.between(here.frame, here.until)):
-            if "for " in text and "self." in text:
+        """Return what a loop that the report shows goes through: in the line itself, or the nearest one above it in a notebook."""
+        code = here.frame.code or ""
+        shown = self.shown.between(here.frame, here.until)
+        # The arrow of a notebook, of rich, of pytest.
+        marked = [at for at, text in enumerate(shown) if text.lstrip()[:1] in ("-", "❱", ">") and text.rstrip().endswith(code)]
+        above = shown[: marked[0]] if marked and code else ()
+        for text in (code, *reversed(above)):
+            if "for " in text:
                 for match in _FOR.finditer(text[:300]):
                     names, _, container = match[0].partition("self.")
                     if name == names.split(" in ")[0].split(",")[-1].split()[-1]:
                         return (*container.split("."), INDEX)
+                if name in text[:300].rpartition("for ")[2].partition(" in ")[0].replace(",", " ").split():
+                    # A loop over something else.
+                    return None
         return None
 
 
