@@ -18,7 +18,7 @@ from troubleshoot.telling import render
 for path in sys.argv[1:]:
     diagnosis = troubleshoot.diagnose(open(path, encoding="utf-8").read(), environment="report")
     print(json.dumps(diagnosis.to_dict()))
-    print(render(diagnosis, "text"))
+    print(render(diagnosis), render(diagnosis, full=True))
 """
 #: a family with open causes, several failures, ranks in a log, questions, words that tell causes apart
 _LABELLED = ("mixed.jsonl", "mixed-g-2/g2-cascade-kaggle")

@@ -38,7 +38,7 @@ def test_a_pipe_is_read(arguments: tuple[str, ...]) -> None:
     """With - or without a file."""
     done = call(*arguments, given=LINEAR.encode())
     assert done.returncode == 0
-    assert b"mat1 and mat2" in done.stdout
+    assert b"two dtypes: float32" in done.stdout
 
 
 @POSIX
@@ -50,13 +50,13 @@ def test_a_named_pipe_is_read_once(tmp_path: Path) -> None:
         fifo.write_bytes(LINEAR.encode())
         out, _ = process.communicate(timeout=60)
     assert process.returncode == 0
-    assert b"mat1 and mat2" in out
+    assert b"two dtypes: float32" in out
 
 
 def test_a_long_pipe_is_read_in_bounded_memory() -> None:
     """A log of 60 MB, with its failure in the middle."""
     noise = b"step 1 loss 0.5\n" * 2_000_000
-    done = call("diagnose", "--env", "report", given=noise + LINEAR.encode() + noise[: len(noise) // 2])
+    done = call("diagnose", "--env", "report", "--full", given=noise + LINEAR.encode() + noise[: len(noise) // 2])
     assert done.returncode == 0
     assert b"2000001 | RuntimeError: mat1" in done.stdout
 
@@ -72,7 +72,7 @@ def test_any_bytes_are_answered(given: bytes) -> None:
 def test_markup_in_a_report_is_text() -> None:
     """[/b] and [rank0] come out as they went in."""
     report = b"[rank0]: RuntimeError: [/b] mat1 and mat2 must have the same dtype, but got Float and Half [red]\n"
-    assert b"[/b] mat1" in call("diagnose", given=report).stdout
+    assert b"[/b] mat1" in call("diagnose", "--full", given=report).stdout
 
 
 def test_an_ascii_terminal_gets_ascii() -> None:
@@ -165,15 +165,17 @@ def test_a_terminal_without_a_report_is_told_what_to_do() -> None:
 
 @POSIX
 def test_a_terminal_gets_colour_and_its_width(tmp_path: Path) -> None:
-    """Up to 100 columns; NO_COLOR and TERM=dumb are honoured."""
+    """Up to 120 columns, with ``--full`` up to 100; NO_COLOR and TERM=dumb are honoured."""
     report = tmp_path / "error.txt"
     report.write_text(LINEAR, encoding="utf-8")
-    wide, narrow = (in_terminal("diagnose", str(report), columns=columns)[1] for columns in (200, 60))
-    assert "\x1b[" in wide
     plain = re.compile(r"\x1b\[[0-9;]*m")
-    longest = [max(len(line) for line in plain.sub("", text).split("\r\n") if "    " not in line[6:]) for text in (wide, narrow)]
-    assert 80 < longest[0] <= 100
-    assert longest[1] <= 60
+    for option, most in (("--full", 100), ("--color=auto", 120)):
+        wide, narrow = (in_terminal("diagnose", str(report), option, columns=columns)[1] for columns in (200, 60))
+        assert "\x1b[" in wide
+        code = "    " if option == "--full" else "\0"
+        longest = [max(len(line) for line in plain.sub("", text).split("\r\n") if code not in line[6:]) for text in (wide, narrow)]
+        assert 80 < longest[0] <= most
+        assert longest[1] <= 60
     assert "\x1b[" not in in_terminal("diagnose", str(report), NO_COLOR="1")[1]
     assert "\x1b[" not in in_terminal("diagnose", str(report), TERM="dumb")[1]
 
@@ -248,7 +250,7 @@ def test_a_file_is_written_without_a_standard_output(tmp_path: Path) -> None:
     program = " ".join(f"'{one}'" for one in (*PROGRAM, "diagnose", "-", "-o", str(tmp_path / "out.txt")))
     done = subprocess.run(["/bin/sh", "-c", f"{program} >&- 2>&-"], input=LINEAR.encode(), env=environment(), timeout=60, check=False)
     assert done.returncode == 0
-    assert "mat1 and mat2" in (tmp_path / "out.txt").read_text()
+    assert "two dtypes: float32" in (tmp_path / "out.txt").read_text()
 
 
 STEERING = """\
@@ -326,7 +328,19 @@ def test_no_output_replaces_what_is_read(tmp_path: Path, option: str, capsys: py
     link.symlink_to(log)
     given = {"--output=": [f"--output={link}"], "-o=": [f"-o{link}"]}.get(option, [option, str(link)])
     assert main(["diagnose", str(log), *given]) == 2
-    assert "which this command reads" in capsys.readouterr().err
+    assert "and this command reads it" in capsys.readouterr().err
     assert log.read_text() == "RuntimeError: expected scalar type Half but found Float\n"
     link.unlink()
     assert main(["diagnose", str(log), "-o", str(link)]) == 0
+
+
+def test_no_output_replaces_a_file_of_a_folder_or_of_standard_input(tmp_path: Path) -> None:
+    log = tmp_path / "error.log"
+    text = "RuntimeError: expected scalar type Half but found Float\n"
+    log.write_text(text)
+    assert main(["scan", str(tmp_path), "-o", str(log)]) == 2
+    with log.open("rb") as stream:
+        done = subprocess.run([sys.executable, "-m", "troubleshoot", "diagnose", "-", "-o", str(log)], stdin=stream, check=False)
+    assert done.returncode == 2
+    assert log.read_text() == text
+    assert main(["scan", str(tmp_path), "-o", str(tmp_path / "new.txt")]) == 0

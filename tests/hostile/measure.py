@@ -50,7 +50,7 @@ def _rendered(format: str) -> Callable[[str], object]:
         import troubleshoot
         from troubleshoot.telling import render
 
-        return render(troubleshoot.diagnose(text, environment="report"), format, redact=True)
+        return render(troubleshoot.diagnose(text, environment="report"), format, redact=True, full=True)
 
     return face
 

@@ -91,8 +91,8 @@ def test_reports_link_to_the_page(format: str, monkeypatch: pytest.MonkeyPatch) 
     """Where a site is set, and only there."""
     diagnosis = diagnose(REPORT, environment="report", language="zh")
     assert diagnosis.first is not None
-    before = render(diagnosis, format)
+    before = render(diagnosis, format, full=True)
     monkeypatch.setenv("TROUBLESHOOT_SITE", "https://docs.example.org")
     address = f"https://docs.example.org/zh/issues/{diagnosis.first.issue}/"
     assert address not in before
-    assert address in render(diagnosis, format)
+    assert address in render(diagnosis, format, full=True)

@@ -21,6 +21,7 @@ from troubleshoot.curation.publishing.navigation import navigation
 from troubleshoot.curation.publishing.precision import Advice, advise, guide_page
 from troubleshoot.knowledge import KnowledgeBase
 from troubleshoot.reading.environment import accelerator_from_text
+from troubleshoot.telling.entry import printed
 
 DOCS = Path(__file__).parents[2] / "docs"
 BASE = load_kb()
@@ -40,7 +41,7 @@ def visible(text: str) -> str:
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("issue", BASE.ids())
 def test_the_page_of_an_entry_has_all_of_it(issue: str, language: str) -> None:
-    """Title, every fix with its reason, every template, every source, and the releases: nothing is left out."""
+    """Title, every fix with its reason, every message as it is printed, every source, and the releases: nothing is left out."""
     entry = BASE.entry(issue)
     text = PAGES[language][f"issues/{issue}.md"]
     shown = " ".join(visible(text).split())
@@ -52,7 +53,7 @@ def test_the_page_of_an_entry_has_all_of_it(issue: str, language: str) -> None:
         assert prose_of(own.reason or fix.reason, language) in shown
         assert f"#{fix.id} }}" in text
     for message in entry.signature.message:
-        assert " ".join(message.template.split()) in shown
+        assert printed(message.template) in shown
     for reference in entry.references:
         assert f"]({reference.url})" in text
     for affected in entry.affected:
@@ -171,6 +172,7 @@ def test_what_nobody_has_run_says_so() -> None:
         ("T4", Advice("fp16", "fp16")),
         ("V100-16GB", Advice("fp16", "fp16")),
         ("GTX 1080", Advice("fp32", "fp32")),
+        ("GTX 1660", Advice("fp32", "fp32")),
         ("K80", Advice("fp32", "fp32")),
         ("MI300X", Advice("bf16", "bf16")),
         ("M1", Advice("fp16", "fp16")),
@@ -189,6 +191,45 @@ def test_the_guide_follows_the_table(language: str) -> None:
     text = guide_page(Catalogue(BASE, language))
     assert len(re.findall(r"^\| \*\*", text, re.MULTILINE)) > 40
     assert text.count("(causes/") == 6
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize(
+    ("card", "inference"),
+    [("RTX 4090", "bfloat16"), ("RTX 3090", "bfloat16"), ("GTX 1660", "float32"), ("T4", "float16"), ("MI300X", "bfloat16"),
+     ("M2", "float16")],
+)  # fmt: skip
+def test_every_card_stands_in_the_row_of_its_generation(card: str, inference: str, language: str) -> None:
+    """So the page's own field, the site's search and the browser's find it."""
+    (row,) = [
+        line
+        for line in PAGES[language]["precision.md"].splitlines()
+        if card in re.sub(r".*ts-names\">(.*?)</span>.*", r"\1", line).split(", ") and "ts-names" in line
+    ]
+    assert row.split(" | ")[1] == inference
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_common_messages_say_what_to_do(language: str) -> None:
+    """Forty messages, each with its meaning, a first step and a link."""
+    text = PAGES[language]["messages.md"]
+    listed = yaml.safe_load((DOCS / "site" / "messages.yaml").read_text(encoding="utf-8"))
+    assert len(listed) == 40
+    parts = re.split(r"^## ", text, flags=re.MULTILINE)[1:]
+    assert {visible(part.partition("\n")[0]) for part in parts} == {visible(escape(one["message"])) for one in listed}
+    assert sum(("First: " if language == "en" else "先试：") in part for part in parts) >= 0.9 * len(parts)
+    assert all(f"](issues/{one['issue']}.md)" in text for one in listed)
+    assert "expected scalar type Float but found Half" in text
+
+
+@pytest.mark.slow
+def test_the_common_messages_are_those_of_the_reports() -> None:
+    """The list is what the script counts. A few more or fewer reports of a message do not matter."""
+    from common_messages import counted
+
+    listed = yaml.safe_load((DOCS / "site" / "messages.yaml").read_text(encoding="utf-8"))
+    now = counted(Path(__file__).parents[1] / "data" / "labelled")
+    assert len({one["issue"] for one in now} & {one["issue"] for one in listed}) >= 32
 
 
 def test_the_menu_lists_what_is_there(tmp_path: Path) -> None:

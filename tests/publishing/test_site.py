@@ -164,6 +164,34 @@ def test_search_finds_entries(page: Any, address: str, prefix: str, words: str, 
     assert any(found in link for link in links)
 
 
+def test_search_finds_the_headline_message_first(page: Any, address: str) -> None:
+    """What README begins with."""
+    page.goto(address)
+    page.locator("input.md-search__input").click()
+    page.locator("input.md-search__input").fill("expected scalar type Float but found Half")
+    page.wait_for_selector(".md-search-result__link", timeout=30_000)
+    first = page.locator(".md-search-result__link").first.get_attribute("href")
+    assert "messages/" in first or "issues/torch/expected-scalar-type" in first
+
+
+@pytest.mark.parametrize("prefix", ["", "zh/"])
+@pytest.mark.parametrize(
+    ("name", "generation"),
+    [("4090", "ada"), ("3090", "ampere"), ("1660", "turing"), ("T4", "turing"), ("MI300", "cdna3"), ("M2", "apple-m2"),
+     ("2080ti", "turing")],
+)  # fmt: skip
+def test_the_precision_page_finds_a_card(page: Any, address: str, prefix: str, name: str, generation: str) -> None:
+    """The row of its generation is left, with its name."""
+    page.goto(f"{address}{prefix}precision/")
+    page.fill("form.ts-find input", name)
+    rows = page.locator(".ts-devices tbody tr:visible")
+    assert rows.count() == 1
+    assert generation in rows.first.inner_text()
+    assert name.lower() in rows.first.locator(".ts-found").inner_text().lower().replace(" ", "")
+    page.fill("form.ts-find input", "no such card")
+    assert page.locator(".ts-nothing").is_visible()
+
+
 def test_the_language_switch_stays_on_the_page(page: Any, address: str) -> None:
     """There and back; from a page without a counterpart to the other home page."""
     for start, target in (

@@ -54,7 +54,7 @@ def page(html: str) -> Page:
 
 @EVERY
 @pytest.mark.parametrize("width", [40, 80, 100])
-def test_terminal_lines_fit(name: str, width: int) -> None:
+def test_lines_of_the_full_text_fit(name: str, width: int) -> None:
     """Only commands, code and what has no blank are wider than the terminal."""
     code = {
         line.strip()
@@ -62,7 +62,7 @@ def test_terminal_lines_fit(name: str, width: int) -> None:
         for fix in one.fixes
         for line in f"{fix.code}\n{fix.command}\n{one.verify}".split("\n")
     }
-    for line in render(samples.ALL[name](), width=width).split("\n"):
+    for line in render(samples.ALL[name](), width=width, full=True).split("\n"):
         copied = any(part and part in line for part in code) or "--redact" in line or line.startswith("out of scope") or "\\x07" in line
         assert columns(line) <= width or copied or len(line.split()) <= 3 or "`" in line
 
@@ -142,7 +142,7 @@ def test_secrets_are_masked_by_default_and_people_on_demand() -> None:
     """Tokens never appear; names do, until the output is to be shared."""
     spoken = replace(samples.known(), summary="")
     for form in FORMATS:
-        plain, shared = render(spoken, form), render(spoken, form, redact=True)
+        plain, shared = render(spoken, form, full=True), render(spoken, form, full=True, redact=True)
         assert "hf_abcdef" not in plain + shared
         assert "alice" in plain
         assert "alice" not in shared

@@ -15,8 +15,8 @@ import render_samples as samples
 from troubleshoot.telling import render
 
 FOLDER = Path(__file__).parent.parent / "data" / "render"
-ENDINGS = {"text": "txt", "markdown": "md", "html": "html", "json": "json"}
-CASES = [(name, form) for name in samples.ALL for form in ("text", "markdown")] + [
+ENDINGS = {"text": "txt", "full": "full.txt", "markdown": "md", "html": "html", "json": "json"}
+CASES = [(name, form) for name in samples.ALL for form in ("text", "full", "markdown")] + [
     ("known", "html"),
     ("known", "json"),
     ("chinese", "html"),
@@ -27,7 +27,7 @@ CASES = [(name, form) for name in samples.ALL for form in ("text", "markdown")] 
 def test_output_is_as_kept(name: str, form: str) -> None:
     """What is printed is what the file holds."""
     path = FOLDER / f"{name}.{ENDINGS[form]}"
-    output = render(samples.ALL[name](), form)
+    output = render(samples.ALL[name](), "text" if form == "full" else form, full=form == "full")
     # The style sheet is no wording.
     output = re.sub(r"(?s)<style>.*?</style>", "<style></style>", output)
     if os.environ.get("TROUBLESHOOT_UPDATE_GOLDEN"):

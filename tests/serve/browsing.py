@@ -101,6 +101,10 @@ class Visitor:
         self.tab.fill("#text", report)
         self.send()
 
+    def open_details(self) -> None:
+        """Open what stands below the short answer."""
+        self.tab.click("article > details > summary")
+
     def send(self) -> None:
         """Press the button and wait for the answer."""
         with self.tab.expect_response("**/page/diagnose"):

@@ -20,7 +20,11 @@ from troubleshoot.commands.options import (
     Language,
     Output,
     Overlays,
+    ReaderDryRun,
+    ReaderModel,
+    ReaderUrl,
     Redact,
+    chosen_reader,
     complete_environment,
     complete_issue,
     examples,
@@ -67,6 +71,7 @@ def _program(
         "python train.py 2>&1 | troubleshoot diagnose",
         "troubleshoot diagnose error.txt --gpu V100-16GB --have transformers=4.50.1",
         "troubleshoot diagnose error.txt --answer package.apex=absent",
+        "troubleshoot diagnose error.txt --full",
         "troubleshoot diagnose error.txt --verify",
         "troubleshoot diagnose log.txt --env report --format markdown --redact -o report.md",
         after="Exit status: 0 a diagnosis, 1 none, 2 an error in use or input.",
@@ -83,6 +88,7 @@ def diagnose(
     top: Annotated[
         str | None, typer.Option("--top", metavar="N", help="How many diagnoses to show in full (json: to list).", show_default=False)
     ] = None,
+    full: Annotated[bool, typer.Option("--full", help="Print everything: all evidence, fixes, runs and questions (text only).")] = False,
     lang: Language = None,
     env: Annotated[
         str,
@@ -120,6 +126,9 @@ def diagnose(
             show_default=False,
         ),
     ] = None,
+    reader: ReaderUrl = None,
+    reader_model: ReaderModel = None,
+    reader_dry_run: ReaderDryRun = False,
     redact: Redact = False,
     output: Output = None,
     color: Color = "auto",
@@ -127,7 +136,7 @@ def diagnose(
     """Say what a failure is, why, and what to change.
 
     Reads a traceback, a whole log or a description; matches it against the knowledge base; shows the cause with its evidence and the
-    fixes that fit your versions and GPU. Nothing is installed, changed or sent anywhere.
+    fixes that fit your versions and GPU. Nothing is installed or changed, and without --reader nothing is sent anywhere.
     """
     from troubleshoot.commands.diagnose import run
 
@@ -144,10 +153,13 @@ def diagnose(
         gpu=gpu,
         have=have or (),
         verify=verify,
+        full=full,
         redact=redact,
         output=output,
         color=color,
         timeout=timeout,
+        reader=chosen_reader(reader, reader_model, reader_dry_run),
+        dry_run=reader_dry_run,
     )
 
 
@@ -178,6 +190,7 @@ def explain(
     cls=PlainCommand,
     epilog=examples(
         "troubleshoot env",
+        "troubleshoot env --gpu 4090",
         "troubleshoot env --deep",
         "troubleshoot env --python /path/to/venv/bin/python --format json -o env.json",
         "troubleshoot env --one-liner",
@@ -186,6 +199,9 @@ def explain(
 def env(
     deep: Deep = False,
     python: Interpreter = None,
+    gpu: Annotated[
+        str | None, typer.Option("--gpu", metavar="NAME", help="Show instead which dtypes this GPU has, or cpu.", show_default=False)
+    ] = None,
     format: Format = "text",
     lang: Language = None,
     one_liner: Annotated[
@@ -198,7 +214,9 @@ def env(
     """Show what is known of this machine, where each fact is known from, and which dtypes its devices support."""
     from troubleshoot.commands.env import run
 
-    return run(deep=deep, python=python, format=format, language=lang, one_liner=one_liner, redact=redact, output=output, color=color)
+    return run(
+        deep=deep, python=python, gpu=gpu, format=format, language=lang, one_liner=one_liner, redact=redact, output=output, color=color
+    )
 
 
 app.command(cls=PlainCommand, context_settings=program.CONTEXT, epilog=examples(*program.EXAMPLES, after=program.AFTER))(program.run)

@@ -6,9 +6,18 @@ from troubleshoot.commands import process
 
 
 def run(
-    *, deep: bool, python: str | None, format: str, language: str | None, one_liner: bool, redact: bool, output: str | None, color: str
+    *,
+    deep: bool,
+    python: str | None,
+    gpu: str | None,
+    format: str,
+    language: str | None,
+    one_liner: bool,
+    redact: bool,
+    output: str | None,
+    color: str,
 ) -> int:
-    """Print what is known of this machine, or of another interpreter's environment."""
+    """Print what is known of this machine, of another interpreter's environment, or which dtypes a GPU has."""
     from troubleshoot.reading.environment import ONE_LINE_PROBE, deep_environment, foreign_environment, local_environment
 
     format = process.check_format(format, ("text", "markdown", "json", "html"))
@@ -17,6 +26,8 @@ def run(
     if one_liner:
         process.write(ONE_LINE_PROBE.rstrip("\n") + "\n", output)
         return 0
+    if gpu is not None:
+        return _device(gpu, format, spoken, colored, output)
     if python is not None:
         environment = foreign_environment(python, deep=deep)
     elif deep:
@@ -35,4 +46,20 @@ def run(
 
     page = machine_document(environment, spoken, python, deep=deep)
     process.write(render_documents((page,), format, color=colored, width=process.width(output), redact=redact), output)
+    return 0
+
+
+def _device(name: str, format: str, language: str, color: bool, output: str | None) -> int:
+    """Print which dtypes a GPU has, by its name. Raises InputError where no GPU is known by it."""
+    from troubleshoot.reading.environment import accelerator_from_text
+    from troubleshoot.telling import render_documents
+    from troubleshoot.telling.machine import device_document
+
+    device = accelerator_from_text(name)
+    if format == "json":
+        from troubleshoot.serve.hardware import support_of
+
+        process.write(process.json_text(support_of(name)), output)
+        return 0
+    process.write(render_documents((device_document(device, language),), format, color=color, width=process.width(output)), output)
     return 0

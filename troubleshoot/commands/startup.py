@@ -34,16 +34,26 @@ def _refuse_own_input(given: list[str]) -> None:
             others.append(one.partition("=")[2] if one.startswith("--") and "=" in one else one)
     for output in filter(None, outputs):
         for other in others:
-            if _same_file(output, other):
+            if _same_file(output, other, inside=given[0] in _FOLDERS):
                 from troubleshoot.basics.errors import InputError
 
-                raise InputError(f"--output {output} is {other}, which this command reads. Name another file.")
+                raise InputError(f"--output {output} is there, and this command reads it ({other}). Name another file, or remove it.")
 
 
-def _same_file(output: str, other: str) -> bool:
+#: Commands that read all files of a folder.
+_FOLDERS = ("scan", "batch", "audit")
+
+
+def _same_file(output: str, other: str, *, inside: bool) -> bool:
+    """Tell whether a file that is there is the other one ("-": standard input); with ``inside``, also whether it lies in that folder."""
     try:
-        known = os.stat(output)  # noqa: PTH116  (pathlib would be imported for this)
-        return stat.S_ISREG(known.st_mode) and os.path.samestat(known, os.stat(other))  # noqa: PTH116
+        known, read = os.stat(output), os.stat(0 if other == "-" else other)  # noqa: PTH116  (pathlib would be imported for this)
+        if not stat.S_ISREG(known.st_mode):
+            return False
+        if inside and stat.S_ISDIR(read.st_mode):
+            folder, file = os.path.realpath(other), os.path.realpath(output)
+            return os.path.commonpath([folder, file]) == folder
+        return os.path.samestat(known, read)
     except (OSError, ValueError):
         return False
 

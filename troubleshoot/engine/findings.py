@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from troubleshoot.engine.fixes import HeldFix
 from troubleshoot.engine.questions import Asked
 from troubleshoot.engine.ranking import Hypothesis
-from troubleshoot.engine.result import EvidenceItem, Reason, Verdict
+from troubleshoot.engine.result import Consulted, EvidenceItem, Reason, Verdict
 from troubleshoot.knowledge import KnowledgeBase
-from troubleshoot.knowledge.schema import Bilingual
+from troubleshoot.knowledge.schema import OutOfScope
 from troubleshoot.reading.environment.machine import Environment
 from troubleshoot.reading.report import Report
 
@@ -25,6 +25,7 @@ class Findings:
     base: KnowledgeBase
     issues: tuple[tuple[Hypothesis, tuple[HeldFix, ...]], ...]
     questions: tuple[Asked, ...] = ()
-    outside: Bilingual | None = None
+    outside: OutOfScope | None = None
     errors: tuple[str, ...] = ()
     refuted: tuple[tuple[str, EvidenceItem], ...] = ()
+    reader: Consulted | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
@@ -72,7 +72,9 @@ class IssueDiagnosis:
     """One known issue with one cause, ranked.
 
     ``failure`` is the index of the failure that it explains (None: a symptom of the whole report). ``confidence`` is the probability
-    of this issue, ``cause_confidence`` that of its cause. ``note`` says what this cause means in a family of several.
+    of this issue, ``cause_confidence`` that of its cause. ``note`` says what this cause means in a family of several. ``kind`` is
+    "issue", "family", or "cause" where a model that reads named a cause and no entry describes the report: ``issue`` is then its code.
+    ``facts`` is what the message itself names: ``{"dtype.input": "float32", "dtype.weight": "float16", "op": "layer_norm"}``.
     """
 
     issue: str
@@ -91,6 +93,7 @@ class IssueDiagnosis:
     fixes: tuple[FixAdvice, ...] = ()
     references: tuple[str, ...] = ()
     verify: str | None = None
+    facts: dict[str, str] = field(default_factory=dict)
 
     @property
     def recommended(self) -> tuple[FixAdvice, ...]:
@@ -109,6 +112,15 @@ class Question:
 
 
 @dataclass(frozen=True)
+class Outside:
+    """What kind of problem a report out of scope is, and the next step for that kind."""
+
+    kind: str
+    title: str
+    next: str
+
+
+@dataclass(frozen=True)
 class Culprit:
     """The module or tensor to blame, known only from a live exception."""
 
@@ -119,6 +131,45 @@ class Culprit:
     meets: str | None
     frame: str | None
     why: str
+
+
+class ReadFact(msgspec.Struct, frozen=True):
+    """A setting that a model read in the report, with the words that state it and their line."""
+
+    name: str
+    value: str
+    quote: str
+    line: int
+
+
+class ReadContrast(msgspec.Struct, frozen=True):
+    """An experiment of which a model read in the report, and what came of it."""
+
+    experiment: str
+    outcome: str
+    value: str
+    quote: str
+    line: int
+
+
+class Consulted(msgspec.Struct, frozen=True):
+    """What a language model contributed that was asked to read the report: only what was checked.
+
+    ``asked`` is False where its answer could have changed nothing. ``problem`` says why there is none ("timeout", "status", ...), with
+    ``detail``. ``causes`` and ``issue`` are what it named of those listed ("none": no such problem), ``dropped`` how much of its answer was
+    not believed, ``changed`` whether another cause stands first because of it.
+    """
+
+    model: str
+    asked: bool = True
+    problem: str | None = None
+    detail: str = ""
+    causes: tuple[str, ...] = ()
+    issue: str | None = None
+    facts: tuple[ReadFact, ...] = ()
+    contrasts: tuple[ReadContrast, ...] = ()
+    dropped: int = 0
+    changed: bool = False
 
 
 @dataclass(frozen=True, repr=False)
@@ -138,6 +189,8 @@ class Diagnosis:
     culprit: Culprit | None = None
     errors: tuple[str, ...] = ()
     refuted: tuple[tuple[str, EvidenceItem], ...] = ()
+    reader: Consulted | None = None
+    outside: Outside | None = None
     #: What the message of the first diagnosis says of its operands, by fact: ``dtype.input``, ``device.weight``.
     caught: tuple[tuple[str, str], ...] = ()
     #: Place and operands of a live exception, which knows them.
@@ -204,12 +257,14 @@ class Diagnosis:
             "place": msgspec.to_builtins(self.place),
             "operands": [msgspec.to_builtins(one) for one in self.operands],
             "contrasts": [_contrast(one) for one in self.contrasts],
+            "outside": msgspec.to_builtins(self.outside),
             "errors": list(self.errors),
             "numbers": [
                 {"verdict": one.verdict, "of": one.of, "numbers": list(one.numbers), "line": one.line, "text": one.text}
                 for one in self.report.reckoned
             ],
             "requirements": [_requirement(one) for one in self.report.requirements],
+            "reader": _reader(self.reader),
         }
         from troubleshoot.basics.redact import redact_data
 
@@ -219,6 +274,13 @@ class Diagnosis:
         from troubleshoot.telling import render
 
         return render(self, "text")
+
+
+def _reader(one: Consulted | None) -> dict[str, Any] | None:
+    if one is None:
+        return None
+    data: dict[str, Any] = msgspec.to_builtins(one)
+    return {**data, **{name: list(data[name]) for name in ("causes", "facts", "contrasts")}}
 
 
 def _contrast(one: Contrast) -> dict[str, Any]:

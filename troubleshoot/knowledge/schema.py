@@ -286,10 +286,14 @@ class Signs(Struct, frozen=True):
 
 
 class OutOfScope(Struct, frozen=True):
-    """A group of failures that this tool does not explain, so that it can say so at once: shapes, memory, missing files, ..."""
+    """A group of failures that this tool does not explain, so that it can say so at once: shapes, memory, missing files, ...
+
+    ``next`` is the first step for this kind, in a sentence.
+    """
 
     id: str
     title: Bilingual
+    next: Bilingual | None = None
     exception: tuple[str, ...] = ()
     message: tuple[str, ...] = ()
 

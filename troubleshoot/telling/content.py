@@ -1,12 +1,15 @@
-"""Diagnosis → Document: what a reader is told, in which order. The form comes later."""
+"""Diagnosis → Document: all that a reader is told, in which order. The form comes later; the short answer on top is made in ``screen``."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from troubleshoot.basics.addresses import entry_address
 from troubleshoot.basics.redact import redact_lines
+from troubleshoot.telling.consulted import reader_section
 from troubleshoot.telling.document import Block, Choice, Code, Document, Folded, Point, Prose, Quote, Section, Step, filled
 from troubleshoot.telling.facts import accelerators_line, environment_line, half_precision
 from troubleshoot.telling.words import Words
@@ -46,6 +49,34 @@ def documents(diagnosis: Diagnosis, top: int | None = None, *, brief: bool = Tru
     )
 
 
+def answered(diagnosis: Diagnosis, top: int | None = None, *, face: str = "") -> tuple[Document, ...]:
+    """Return the same documents, the first with the short answer on top and all else as its details."""
+    from troubleshoot.telling.screen import first_screen, screen_blocks
+
+    first, *others = documents(diagnosis, top, brief=False, face=face)
+    screen = first_screen(diagnosis)
+    told = {fix.fix for fix in screen.fixes}
+    asked = screen.question.about if screen.question is not None else ""
+    details = tuple(_without(section, told, asked) for section in first.sections if section.title != Words(first.language)("Note"))
+    return (
+        msgspec.structs.replace(
+            first, badge=screen.badge, title=screen.title, tone=screen.tone,
+            sections=(Section("", screen_blocks(screen, face), wide=True),), details=filled(*details),
+        ),
+        *others,
+    )  # fmt: skip
+
+
+def _without(section: Section, told: set[str], asked: str) -> Section:
+    """Return a section whose fixes and questions that stand above cannot be judged or answered a second time."""
+    blocks = (
+        msgspec.structs.replace(block, fix="") if isinstance(block, Step) and block.fix in told else block
+        for block in section.blocks
+        if not (isinstance(block, Choice) and block.about == asked)
+    )
+    return msgspec.structs.replace(section, blocks=tuple(blocks))
+
+
 def _document(
     diagnosis: Diagnosis, one: IssueDiagnosis, rest: tuple[IssueDiagnosis, ...], words: Words, brief: bool, *, lead: bool
 ) -> Document:
@@ -58,7 +89,7 @@ def _document(
     sections.append(Section(words("Seen"), _seen(diagnosis, one, words)))
     if one.verify:
         sections.append(Section(words("Check"), (Code(one.verify, "sh"),)))
-    page = entry_address(one.issue, words.language)
+    page = entry_address(one.issue, words.language, "causes" if one.kind == "cause" else "issues")
     if page is not None and not words.face:
         sections.append(Section(words("Page"), (Prose(page),)))
     if lead:
@@ -68,6 +99,7 @@ def _document(
         sections.append(Section(words("Also"), _also(diagnosis, one, rest, words)))
         if words.face:
             sections.append(Section(words("References"), tuple(Point(url) for url in one.references)))
+        sections.append(reader_section(diagnosis.reader, words))
         sections.append(Section(words("Note"), notes(diagnosis, words)))
     certainty = f"{words(verdict)} {words.percent(one.confidence)}"
     cause = "" if one.kind == "family" else f"{words('cause')} {one.cause}"
@@ -254,7 +286,7 @@ def fix_body(fix: FixAdvice, words: Words, *, brief: bool = False) -> tuple[Bloc
     if fix.command:
         body.append(Code(fix.command, "sh"))
     if fix.code:
-        body.append(Code(fix.code, "python" if _is_python(fix) else ""))
+        body.append(Code(fix.code, "python" if is_python(fix) else ""))
     if fix.fits is None:
         body.append(Prose(_undecided(fix.why, words), "warn"))
     if fix.reason:
@@ -274,7 +306,8 @@ def _undecided(why: str, words: Words) -> str:
     return words("fits-if", why=why.removeprefix("if ")) if why.startswith("if ") else words("undecided", why=why)
 
 
-def _is_python(fix: FixAdvice) -> bool:
+def is_python(fix: FixAdvice) -> bool:
+    """Tell whether a fix's code is Python, not a setting."""
     return bool({"patch", "edit"} & fix.action.keys()) or (not fix.action and not fix.command)
 
 
@@ -334,8 +367,13 @@ def ask(questions: tuple[Question, ...], words: Words) -> tuple[Block, ...]:
 def _choice(question: Question, words: Words) -> Choice:
     options = [f"`{option}`" for option in answer_options(question)]
     how = words("ask.answer", options=f" {words('ask.or')} ".join(options))
+    return Choice(question.ask, question.about, labelled(question.answers, words), how)
+
+
+def labelled(answers: tuple[str, ...], words: Words) -> tuple[tuple[str, str], ...]:
+    """Return the answers to a question, each with what it is called."""
     known = {"present": words("present"), "absent": words("absent")}
-    return Choice(question.ask, question.about, tuple((answer, known.get(answer, answer)) for answer in question.answers), how)
+    return tuple((answer, known.get(answer, answer)) for answer in answers)
 
 
 def answer_options(question: Question) -> tuple[str, ...]:

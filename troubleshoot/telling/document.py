@@ -110,7 +110,7 @@ def plain(block: Choice | Folded | Chart) -> Point | Step | Table:
 
 
 class Section(msgspec.Struct, frozen=True):
-    """A titled group of blocks; a ``wide`` one takes the whole width where there is room beside the title."""
+    """A titled group of blocks; a ``wide`` one takes the whole width where there is room beside the title. Not all have a title."""
 
     title: str
     blocks: tuple[Block, ...]
@@ -123,7 +123,10 @@ def filled(*sections: Section) -> tuple[Section, ...]:
 
 
 class Document(msgspec.Struct, frozen=True):
-    """``badge`` is the verdict ("known 97 %") in its ``tone``, ``title`` says what it is, ``name`` the id, ``subtitle`` a line below."""
+    """``badge`` is the verdict ("known 97 %") in its ``tone``, ``title`` says what it is, ``name`` the id, ``subtitle`` a line below.
+
+    ``details`` follow the sections; where something can be opened, they are closed at first.
+    """
 
     badge: str
     title: str
@@ -132,6 +135,7 @@ class Document(msgspec.Struct, frozen=True):
     tone: str = ""
     sections: tuple[Section, ...] = ()
     language: str = "en"
+    details: tuple[Section, ...] = ()
 
 
 _LITERAL = frozenset({"tone", "mark", "language", "tones", "about", "answers", "fix"})

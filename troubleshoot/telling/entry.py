@@ -1,7 +1,8 @@
-"""An entry of the knowledge base, or a cause, as a page to read."""
+"""An entry of the knowledge base, or a cause, as a page to read. Its conditions are for curators, in ``kb show``."""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from troubleshoot.engine.fixes import actions
@@ -13,6 +14,11 @@ if TYPE_CHECKING:
     from troubleshoot.knowledge.schema import Affected, Cause, Condition, Entry, Fix, FixTranslation, Range, WeightedCause
 
 _TAG_TONES = {"safe": "good", "unsafe": "warn", "manual": ""}
+#: What a template leaves open, and alternatives of which the first is shown.
+_HOLE = re.compile(r"\{\w+:\w+\}")
+_EITHER = re.compile(r"\(([^()|]*)\|[^()]*\)")
+#: Characters that are shown of a message.
+_MOST_MESSAGE = 110
 _STATUS_TONES = {"stable": "good", "testing": "warn", "draft": "warn", "withdrawn": "bad"}
 
 
@@ -38,7 +44,6 @@ def entry_document(entry: Entry, language: str, special_cases: tuple[str, ...] =
         Section(words("Recognised"), _recognised(entry, words)),
         Section(words("Versions"), tuple(Point(affected_text(one, words)) for one in entry.affected)),
         Section(words("Models"), (Prose(words.list([f"`{model}`" for model in entry.models])),) if entry.models else ()),
-        Section(words("Evidence"), _evidence(entry, words)),
         Section(words("Causes"), tuple(_cause(one, entry, words) for one in entry.causes)),
         Section(words("Do"), works),
         Section(words("Dont"), fails),
@@ -88,29 +93,24 @@ def cause_document(code: str, cause: Cause, language: str, issues: tuple[tuple[s
 def _recognised(entry: Entry, words: Words) -> tuple[Block, ...]:
     blocks: list[Block] = []
     signature = entry.signature
-    if signature.exception:
-        blocks.append(Prose(words.list([f"`{one}`" for one in signature.exception]), lead=words("explain.exception")))
     if signature.message:
         blocks.append(Prose("", lead=words("explain.message")))
         for one in signature.message:
             origin = words.list([part for part in (one.device or "", f"torch {one.torch}" if one.torch else "") if part])
-            blocks.append(Point(f"`{one.template}`" + (f" ({origin})" if origin else "")))
-    if signature.frames:
-        blocks.append(Prose("", lead=words("explain.frames")))
-        for frame in signature.frames:
-            blocks.append(Point(" ".join(f"`{part}`" for part in (frame.file, frame.function, frame.code) if part)))
-    if signature.symptoms:
-        blocks.append(Prose("", lead=words("explain.symptoms")))
-        blocks += [Point(f"`{symptom}`") for symptom in signature.symptoms]
+            blocks.append(Point(f"`{printed(one.template)}`" + (f" ({origin})" if origin else "")))
     return tuple(blocks)
 
 
-def _evidence(entry: Entry, words: Words) -> tuple[Block, ...]:
-    return tuple(
-        Point(f"{words(kind)}: {condition_text(condition, words)}", mark)
-        for kind, mark in (("required", "*"), ("supporting", "+"), ("refuting", "-"))
-        for condition in getattr(entry.evidence, kind)
-    )
+def printed(template: str) -> str:
+    """Return the beginning of a message as it is printed, with an ellipsis for what differs from time to time.
+
+    >>> printed("expected scalar type {wanted:dtype} but (found|got) {{{found:dtype}}}[, argument {n:int}]")
+    'expected scalar type … but found {…}, argument …'
+    """
+    text = re.sub(r"\{\{|\}\}|\[\[|\]\]", lambda brace: chr(1 + "{}[]".index(brace[0][0])), template)
+    text = re.sub(r"[\[\]]", "", _HOLE.sub("…", _EITHER.sub(r"\1", text)))
+    text = " ".join(re.sub("[\1-\4]", lambda brace: "{}[]"[ord(brace[0]) - 1], text).split())
+    return text if len(text) <= _MOST_MESSAGE else text[:_MOST_MESSAGE].rstrip() + "…"
 
 
 def _cause(one: WeightedCause, entry: Entry, words: Words) -> Point:

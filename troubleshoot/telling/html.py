@@ -8,6 +8,7 @@ from itertools import groupby
 
 from troubleshoot.telling.document import Block, Chart, Choice, Code, Document, Folded, Point, Prose, Quote, Section, Step, Table, plain
 from troubleshoot.telling.layout import visible
+from troubleshoot.telling.words import Words
 
 #: The policy: nothing may be loaded or run, even if an escape were ever missed.
 _HEAD = """<!doctype html>
@@ -130,7 +131,11 @@ class Writer:
         named = (f"<code>{literal(page.name)}</code>" if page.name else "", prose(page.subtitle) if page.subtitle else "")
         if any(named):
             out.append(f'<p class="sub">{" · ".join(filter(None, named))}</p>')
-        return "\n".join([*out, *map(self.section, page.sections), "</article>"])
+        out += map(self.section, page.sections)
+        if page.details:
+            words = Words(page.language)
+            out.append(f"<details><summary>{words('details')}</summary>{''.join(map(self.section, page.details))}</details>")
+        return "\n".join([*out, "</article>"])
 
     def title(self, text: str) -> str:
         """Return the heading of a document."""
@@ -139,7 +144,8 @@ class Writer:
     def section(self, section: Section) -> str:
         """Return a section of a document."""
         kind = ' class="whole"' if section.wide else ""
-        return f"<section{kind}><h2>{prose(section.title)}</h2><div>{self.blocks(section.blocks)}</div></section>"
+        title = f"<h2>{prose(section.title)}</h2>" if section.title else ""
+        return f"<section{kind}>{title}<div>{self.blocks(section.blocks)}</div></section>"
 
     def blocks(self, blocks: tuple[Block, ...]) -> str:
         """Return blocks; neighbours that are items make a list."""

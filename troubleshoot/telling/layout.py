@@ -87,6 +87,21 @@ def shorter_path(line: str, width: int) -> str:
     return f"{match[1]}…/{''.join(parts)}{match[3]}"
 
 
+def without_asides(text: str) -> str:
+    """Return a sentence without what stands in parentheses; those within back-quotes are code."""
+    out: list[str] = []
+    depth, quoted = 0, False
+    for char in text:
+        quoted ^= char == "`"
+        if char in "(（" and not quoted and (depth or not out or out[-1] in " （" or char == "（"):
+            depth += 1
+        elif depth:
+            depth -= char in ")）" and not quoted
+        else:
+            out.append(char)
+    return " ".join("".join(out).replace(" ,", ",").replace(" .", ".").split()) if not depth else text
+
+
 def wrap(text: str, width: int, first: int | None = None) -> list[str]:
     """Return the text in lines of at most ``width`` columns, the first of at most ``first``; a longer word (a path) stays whole."""
     width = max(width, 16)

@@ -100,15 +100,29 @@ def _accelerators(environment: Environment, words: Words) -> tuple[Block, ...]:
     return (Prose(words("env.empty" if environment.closed_accelerators else "env.not-looked"), "dim"),)
 
 
+def device_document(device: Accelerator | None, language: str) -> Document:
+    """Return the page of a GPU that is named, None for the CPU: which dtypes it has."""
+    words = Words(language)
+    shown = ("CPU", Accelerator("CPU", "cpu", "report")) if device is None else (device.name, device)
+    sections = (Section(words("Support"), _states([shown], words)),)
+    title = "CPU" if device is None else accelerator_text(words, device, with_source=False)
+    return Document(badge="", title=title, sections=sections, language=words.language)
+
+
 def _support(environment: Environment, words: Words) -> tuple[Block, ...]:
-    from troubleshoot.reading.environment import support
     from troubleshoot.reading.environment.dtype_support import cpu_of
 
     devices: list[tuple[str, Accelerator]] = []
     for one in environment.accelerators:
         if all(one.name != name for name, _ in devices):
             devices.append((one.name, one))
-    devices.append(("CPU", cpu_of(environment)))
+    return _states([*devices, ("CPU", cpu_of(environment))], words)
+
+
+def _states(devices: list[tuple[str, Accelerator]], words: Words) -> tuple[Block, ...]:
+    """Return the dtypes of devices as a table, with what follows from them below it."""
+    from troubleshoot.reading.environment import support
+
     rows, remarks = [], []
     for name, device in devices:
         answers = [support(device, dtype) for dtype in _COLUMNS]

@@ -23,8 +23,9 @@ def _document(page: Document) -> str:
     below = " · ".join(part for part in (f"`{page.name}`" if page.name else "", escape(page.subtitle) if page.subtitle else "") if part)
     if below:
         parts.append(below)
-    for section in page.sections:
-        parts.append(f"### {escape(section.title)}")
+    for section in (*page.sections, *page.details):
+        if section.title:
+            parts.append(f"### {escape(section.title)}")
         parts += _blocks(section.blocks)
     return "\n\n".join(parts) + "\n"
 

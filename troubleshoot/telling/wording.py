@@ -8,7 +8,7 @@ from troubleshoot.engine.fixes import HeldFix, actions
 from troubleshoot.engine.matching.releases import affected_texts, affected_zh
 from troubleshoot.engine.questions import Asked
 from troubleshoot.engine.ranking import Hypothesis
-from troubleshoot.engine.result import Diagnosis, EvidenceItem, FixAdvice, IssueDiagnosis, Question
+from troubleshoot.engine.result import Diagnosis, EvidenceItem, FixAdvice, IssueDiagnosis, Outside, Question
 from troubleshoot.knowledge import KnowledgeBase
 from troubleshoot.knowledge.schema import Entry, Fix
 from troubleshoot.version import __version__
@@ -16,8 +16,8 @@ from troubleshoot.version import __version__
 #: Fixes with a library's name in them are many; the shown forms of this many fixes are kept.
 _MOST_SHOWN = 20_000
 
-#: title, reason, command, code
-_Shown = tuple[str, str, str | None, str | None]
+#: title, reason, command, code, and the reason without the advice
+_Shown = tuple[str, str, str | None, str | None, str]
 
 
 def worded(found: Findings, language: str) -> Diagnosis:
@@ -36,8 +36,21 @@ def worded(found: Findings, language: str) -> Diagnosis:
         language=language,
         errors=found.errors,
         refuted=tuple((issue, _said(item, language)) for issue, item in found.refuted),
+        reader=found.reader,
+        outside=_outside(found, language),
         caught=_caught(found),
     )
+
+
+def _outside(found: Findings, language: str) -> Outside | None:
+    group = found.outside
+    if group is None:
+        return None
+    chinese = language == "zh"
+    step = "" if group.next is None else group.next.zh if chinese else group.next.en
+    # One kind may have a group for its messages and another for its exceptions.
+    kind = group.id.removesuffix("-class").removesuffix("-text")
+    return Outside(kind, group.title.zh if chinese else group.title.en, step)
 
 
 def _caught(found: Findings) -> tuple[tuple[str, str], ...]:
@@ -66,7 +79,7 @@ def _summary(found: Findings, diagnoses: tuple[IssueDiagnosis, ...], language: s
     if report.reason == "binary":
         return "这不是文本，无法读取。" if chinese else "This is not text; paste the traceback or the log as text."
     if found.outside is not None:
-        title = found.outside.zh if chinese else found.outside.en
+        title = found.outside.title.zh if chinese else found.outside.title.en
         return f"不属于精度、dtype 或设备问题：{title}" if chinese else f"Not a precision, dtype or device problem: {title}"
     if reason == "no-failure":
         return "报告中没有发现错误，也没有已知症状。" if chinese else "No failure and no known symptom was found in the report."
@@ -101,7 +114,8 @@ def _issue(hypothesis: Hypothesis, fixes: tuple[HeldFix, ...], base: KnowledgeBa
         cause_confidence=hypothesis.cause_confidence,
         explanation=(chinese.explanation if chinese else entry.explanation).strip(),
         note=note,
-        kind=entry.kind,
+        # A cause by itself is told as an entry; an entry of the base may bear its name.
+        kind=entry.kind if entry.id in base.index.ids and base.entry(entry.id) is entry else "cause",
         impact=entry.impact,
         affected=_affected(entry, language),
         models=entry.models,
@@ -109,6 +123,7 @@ def _issue(hypothesis: Hypothesis, fixes: tuple[HeldFix, ...], base: KnowledgeBa
         fixes=tuple(_advice(one, hypothesis, language) for one in fixes),
         references=tuple(one.url for one in entry.references),
         verify=f"troubleshoot verify {entry.id}" if entry.verify else None,
+        facts=_facts(hypothesis),
     )
 
 
@@ -119,6 +134,18 @@ def _affected(entry: Entry, language: str) -> tuple[str, ...]:
 def _said(item: EvidenceItem, language: str) -> EvidenceItem:
     """Return evidence in a language; what is quoted stays as it is."""
     return EvidenceItem(item.state, item.kind, item.zh if language == "zh" and item.zh else item.text, item.line)
+#: The facts that a message's holes tell of operands, and what they operate on. The rest of a message is quoted, not taken apart.
+_TOLD = ("dtype.", "device.", "name.kernel", "name.argument", "name.method")
+
+
+def _facts(hypothesis: Hypothesis) -> dict[str, str]:
+    """Return what the message names, and the operation of its innermost frame."""
+    context = hypothesis.candidate.context
+    told = {name: value for name, value in context.bindings.items() if name.startswith(_TOLD)}
+    frames = context.failure.failure.root.frames if context.failure is not None else ()
+    operation = context.values("op")[:1] if frames else ()
+    # What frames further out call is not what failed.
+    return {**told, "op": operation[0].value} if operation and operation[0].line == frames[-1].at else told
 
 
 def _words(hypothesis: Hypothesis, language: str) -> tuple[EvidenceItem, ...]:
@@ -132,7 +159,7 @@ def _words(hypothesis: Hypothesis, language: str) -> tuple[EvidenceItem, ...]:
 
 def _show(fix: Fix, entry: Entry, language: str) -> _Shown:
     """Return what is shown of a fix whatever the environment."""
-    title, reason = fix.title, fix.reason
+    title, reason, why = fix.title, fix.reason, fix.reason
     code = actions.code(fix.action)
     if actions.kind_of(fix.action) == "advice":
         code = None
@@ -141,9 +168,9 @@ def _show(fix: Fix, entry: Entry, language: str) -> _Shown:
     if language == "zh":
         translation = fix.zh or (entry.zh.fixes.get(fix.id) if entry.zh else None)
         if translation is not None:
-            title = translation.title
+            title, why = translation.title, translation.reason or why
             reason = " ".join(part for part in (translation.advice, translation.reason) if part) or reason
-    return title, reason, actions.command(fix.action), code
+    return title, reason, actions.command(fix.action), code, why
 
 
 def _advice(held: HeldFix, hypothesis: Hypothesis, language: str) -> FixAdvice:
@@ -155,10 +182,10 @@ def _advice(held: HeldFix, hypothesis: Hypothesis, language: str) -> FixAdvice:
         if len(shown) >= _MOST_SHOWN:
             shown.clear()
         known = shown[key] = (fix, _show(fix, hypothesis.entry, language))
-    title, reason, command, code = known[1]
+    title, reason, command, code, plain = known[1]
     why, warning = fit.why, fit.warning
     if language == "zh":
-        why = reason if fix.expected == "fails" else fit.why_zh or why
+        why = plain if fix.expected == "fails" else fit.why_zh or why
         warning = fit.warning_zh or warning
     return FixAdvice(
         id=fix.id,

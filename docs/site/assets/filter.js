@@ -1,6 +1,6 @@
 // The list of known issues: hide the rows that do not fit. Without scripts the list is complete.
 function prepare() {
-  const form = document.querySelector("form.ts-filter");
+  const form = document.querySelector("form.ts-filter:not(.ts-find)");
   if (!form || form.dataset.ready) return;
   form.dataset.ready = "1";
   form.hidden = false;
@@ -46,4 +46,43 @@ function prepare() {
   apply();
 }
 
+// The table of GPUs: show the rows whose cards have the name, and that name. A whole word counts before the beginning of one.
+function prepareFinder() {
+  const form = document.querySelector("form.ts-find");
+  if (!form || form.dataset.ready) return;
+  form.dataset.ready = "1";
+  form.hidden = false;
+  const field = form.elements.gpu;
+  const nothing = document.querySelector(".ts-nothing");
+  const rows = [...document.querySelectorAll(".ts-devices tbody tr")].map((row) => ({
+    row,
+    place: row.querySelector(".ts-names"),
+    names: row.querySelector(".ts-names").textContent.split(", "),
+  }));
+  const split = (text) => text.toLowerCase().replace(/([a-z])(?=\d{3})|(\d{3,})(?=[a-z])/g, "$1$2 ").split(/[^a-z0-9.]+/).filter(Boolean);
+
+  function found(wanted, fits) {
+    return rows.map(({ names }) => names.filter((name) => wanted.every((word) => split(name).some((part) => fits(part, word)))));
+  }
+
+  function apply() {
+    const wanted = split(field.value);
+    let hits = found(wanted, (part, word) => part === word);
+    if (!hits.some((names) => names.length)) hits = found(wanted, (part, word) => part.startsWith(word));
+    rows.forEach(({ row, place }, at) => {
+      row.hidden = wanted.length > 0 && !hits[at].length;
+      place.classList.toggle("ts-found", wanted.length > 0);
+      place.textContent = (wanted.length ? hits[at] : rows[at].names).join(", ");
+    });
+    nothing.hidden = !wanted.length || hits.some((names) => names.length);
+    history.replaceState(null, "", field.value ? `?gpu=${encodeURIComponent(field.value)}` : location.pathname + location.hash);
+  }
+
+  field.value = new URLSearchParams(location.search).get("gpu") || "";
+  form.addEventListener("input", apply);
+  form.addEventListener("submit", (event) => event.preventDefault());
+  if (field.value) apply();
+}
+
 document.addEventListener("DOMContentLoaded", prepare);
+document.addEventListener("DOMContentLoaded", prepareFinder);

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from troubleshoot.curation.publishing.catalogue import Catalogue, entry_page
 from troubleshoot.curation.publishing.fixes import fix_section
 from troubleshoot.curation.publishing.markup import chip, code, escape, fence, front_matter, indented, link, page_link, points, prose, table
-from troubleshoot.telling.entry import affected_text, condition_text
+from troubleshoot.telling.entry import affected_text, printed
 from troubleshoot.telling.words import Words
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 _IMPACTS = {"error": "", "wrong-result": "warn", "slow": "", "harmless": "good"}
 #: Wordings that are shown at once; the rest is folded.
 _MESSAGES = 4
-_SYMPTOMS = 8
 _DESCRIPTION = 300
 
 
@@ -29,9 +28,8 @@ def issue_page(entry: Entry, catalogue: Catalogue) -> str:
     chinese = entry.zh if say.language == "zh" else None
     explanation = chinese.explanation if chinese else entry.explanation
     sections = (
-        (say("why"), "why", _why(entry, explanation, catalogue, page)),
         (say("recognised"), "recognised", _recognised(entry, catalogue)),
-        (say("evidence"), "evidence", _evidence(entry, catalogue)),
+        (say("why"), "why", _why(entry, explanation, catalogue, page)),
         (say("affected"), "affected", _affected(entry, catalogue)),
         (say("fixes"), "fixes", _fixes(entry, catalogue, page)),
         (say("dont"), "dont", _dont(entry, catalogue, page)),
@@ -103,21 +101,15 @@ def _why(entry: Entry, explanation: str, catalogue: Catalogue, page: str) -> str
 
 def _recognised(entry: Entry, catalogue: Catalogue) -> str:
     say, signature = catalogue.say, entry.signature
-    parts = [escape(say("recognised.lead"))]
-    messages = [_message(one, catalogue) for one in signature.message]
-    if messages:
-        parts += [f"**{escape(say('messages'))}**", points(messages[:_MESSAGES])]
-        rest = messages[_MESSAGES:]
-        if rest:
-            parts.append(f'??? quote "{say("messages.more", n=len(rest))}"\n\n{indented(points(rest))}')
-        if signature.exception:
-            parts.append(say("raised-as", names=say.list([code(one) for one in signature.exception])))
-    if signature.frames:
-        frames = (" ".join(code(part) for part in (one.file, one.function, one.code) if part) for one in signature.frames)
-        parts += [escape(say("frames")), points(frames)]
-    if signature.symptoms:
-        shown = signature.symptoms[:_SYMPTOMS]
-        parts += [escape(say("descriptions")), points(code(one) for one in shown)]
+    messages = list(dict.fromkeys(_message(one, catalogue) for one in signature.message))
+    if not messages:
+        return escape(say("recognised.told"))
+    parts = [escape(say("recognised.lead")), points(messages[:_MESSAGES])]
+    rest = messages[_MESSAGES:]
+    if rest:
+        parts.append(f'??? quote "{say("messages.more", n=len(rest))}"\n\n{indented(points(rest))}')
+    if signature.exception:
+        parts.append(say("raised-as", names=say.list([code(one) for one in signature.exception])))
     return "\n\n".join(parts)
 
 
@@ -125,18 +117,8 @@ def _message(one: MessageTemplate, catalogue: Catalogue) -> str:
     say = catalogue.say
     origin = [say("origin.device", value=one.device)] if one.device else []
     origin += [say("origin.torch", value=one.torch)] if one.torch else []
-    return code(one.template) + (
+    return code(printed(one.template)) + (
         escape(say.paren(say.list(origin))) if origin and say.language == "zh" else f" ({escape(', '.join(origin))})" if origin else ""
-    )
-
-
-def _evidence(entry: Entry, catalogue: Catalogue) -> str:
-    say = catalogue.say
-    colon = "：" if say.language == "zh" else ": "
-    return points(
-        f"**{escape(say(part))}**{colon}{prose(condition_text(condition, say))}"
-        for part in ("required", "supporting", "refuting")
-        for condition in getattr(entry.evidence, part)
     )
 
 

@@ -9,12 +9,12 @@ from typing import Any
 #: Section -> pages in their order. What is listed and not there (yet) is left out; what is there and not listed comes under the last one.
 _ENGLISH: dict[str, tuple[str, ...]] = {
     "Home": ("index.md",),
-    "Known issues": ("issues/index.md", "causes/index.md"),
+    "Known issues": ("messages.md", "issues/index.md", "causes/index.md"),
     "Precision": ("precision.md", "hardware.md"),
     "Tutorials": ("tutorials/command.md", "tutorials/exceptions.md", "tutorials/chat.md"),
     "Guides": (
         "cli.md", "live.md", "audit.md", "watch.md", "check.md", "verification.md", "scan.md", "fixing.md",
-        "server.md", "bots.md", "page.md",
+        "reader.md", "server.md", "bots.md", "page.md",
         "accuracy.md", "benchmarks.md",
     ),
     "API": ("api.md",),
@@ -22,7 +22,7 @@ _ENGLISH: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 _CHINESE: dict[str, tuple[str, ...]] = {
     "首页": ("index.md",),
-    "已知问题": ("issues/index.md", "causes/index.md"),
+    "已知问题": ("messages.md", "issues/index.md", "causes/index.md"),
     "精度": ("precision.md", "hardware.md"),
     "文档": ("guides.md",),
 }

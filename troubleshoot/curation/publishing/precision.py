@@ -3,12 +3,14 @@
 # ruff: noqa: E501  (a sentence is read better whole)
 from __future__ import annotations
 
-from dataclasses import dataclass
+import html
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 from troubleshoot.curation.publishing.catalogue import Catalogue
 from troubleshoot.curation.publishing.markup import chip, escape, front_matter, page_link, table
 from troubleshoot.reading.environment.dtype_support import support
-from troubleshoot.reading.environment.hardware_page import COLUMNS, devices
+from troubleshoot.reading.environment.hardware_page import COLUMNS, devices, named_devices
 from troubleshoot.reading.environment.machine import Accelerator
 
 GUIDE, TABLE = "precision.md", "hardware.md"
@@ -37,11 +39,15 @@ _TEXTS = {
         "table.lead": "“Begin with” follows from the other columns by the questions above. Support is stated for matrix products; where it differs for "
         "convolutions, that is said.",
         "ask": "Ask your own machine",
-        "ask.lead": "`troubleshoot env` shows the same for the devices that are there, `troubleshoot diagnose FILE --gpu T4` answers for another one.",
+        "ask.lead": "`troubleshoot env` shows the same for the devices that are there, `troubleshoot env --gpu 4090` for one that is named; "
+        "`troubleshoot diagnose FILE --gpu T4` takes it into account.",
+        "find": "Your GPU: 4090, T4, MI300, M2 …",
+        "find.none": "No GPU of this name is in the tables.",
         "column.device": "device", "column.infer": "begin with: inference", "column.train": "begin with: training",
         "bf16": "bfloat16", "fp16": "float16", "fp32": "float32",
         "train.bf16": "bfloat16 autocast", "train.fp16": "float16 autocast with GradScaler", "train.fp32": "float32",
         "conv": "(convolution: {state})",
+        "broken": "convolutions give NaN",
         "hardware.title": "Which hardware has which dtype",
         "hardware.lead": "",
         "sources": "",
@@ -60,11 +66,14 @@ _TEXTS = {
         "table": "按架构查表",
         "table.lead": "“先用”两列由其余各列按上面的问题得出。支持情况针对矩阵乘；卷积不同时会注明。",
         "ask": "问自己的机器",
-        "ask.lead": "`troubleshoot env` 列出本机设备的支持情况，`troubleshoot diagnose FILE --gpu T4` 按另一块 GPU 回答。",
+        "ask.lead": "`troubleshoot env` 列出本机设备的支持情况，`troubleshoot env --gpu 4090` 列出指定 GPU 的；`troubleshoot diagnose FILE --gpu T4` 按那块 GPU 回答。",
+        "find": "你的 GPU：4090、T4、MI300、M2 ……",
+        "find.none": "表中没有叫这个名字的 GPU。",
         "column.device": "设备", "column.infer": "先用：推理", "column.train": "先用：训练",
         "bf16": "bfloat16", "fp16": "float16", "fp32": "float32",
         "train.bf16": "bfloat16 autocast", "train.fp16": "float16 autocast 加 GradScaler", "train.fp32": "float32",
         "conv": "（卷积：{state}）",
+        "broken": "卷积结果为 NaN",
         "hardware.title": "各种硬件支持的 dtype",
         "hardware.lead": "原生：硬件直接计算。模拟：通过更宽的类型计算，速度不超过 float32。慢：原生支持，但只有 float32 速度的一小部分。无：没有这样的内核。未知：没有找到来源。",
         "sources": "每一条结论及其来源见英文页：",
@@ -98,7 +107,7 @@ def advise(device: Accelerator | str) -> Advice:
     (Advice(inference='bf16', training='bf16'), Advice(inference='fp16', training='fp16'))
     """
     for name, dtype in (("bf16", "bfloat16"), ("fp16", "float16")):
-        if support(device, dtype).state == "native":
+        if support(device, dtype).state == "native" and support(device, dtype, "convolution").caveat is None:
             return Advice(name, name)
     return Advice("fp32", "fp32")
 
@@ -117,11 +126,18 @@ def guide_page(catalogue: Catalogue) -> str:
         "\n".join(f"{number}. {question}" for number, question in enumerate(questions, 1)),
         f"## {escape(text['table'])} {{ #table }}",
         text["table.lead"],
+        _finder(text),
         _devices_table((text["column.device"], text["column.infer"], text["column.train"], "bfloat16", "float16", "float8"), _rows(catalogue)),
         f"## {escape(text['ask'])} {{ #ask }}",
         text["ask.lead"],
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _finder(text: dict[str, str]) -> str:
+    """Return the field that finds a card's row; scripts show it, and without them the table is whole."""
+    field = f'<input type="search" name="gpu" placeholder="{html.escape(text["find"])}" aria-label="{html.escape(text["find"])}">'
+    return f'<form class="ts-filter ts-find" hidden>{field}<output></output></form>\n<p class="ts-nothing" hidden>{html.escape(text["find.none"])}</p>'
 
 
 def _devices_table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
@@ -131,11 +147,11 @@ def _devices_table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
 def _rows(catalogue: Catalogue) -> list[tuple[str, ...]]:
     text = _TEXTS[catalogue.say.language]
     rows: list[tuple[str, ...]] = []
-    for label, device in devices():
+    for label, device, names in _apart():
         advice = advise(device)
         rows.append(
             (
-                label,
+                f'{label}<span class="ts-names">{html.escape(", ".join(names))}</span>',
                 text[advice.inference],
                 text[f"train.{advice.training}"],
                 _state(device, "bfloat16", catalogue, compare=True),
@@ -146,12 +162,26 @@ def _rows(catalogue: Catalogue) -> list[tuple[str, ...]]:
     return rows
 
 
+def _apart() -> Iterator[tuple[str, Accelerator | str, tuple[str, ...]]]:
+    """Yield every generation; cards of it with a known defect have a row of their own."""
+    for label, device, names in named_devices():
+        if isinstance(device, str):
+            yield label, device, names
+            continue
+        broken = tuple(name for name in names if support(replace(device, name=name), "float16", "convolution").caveat)
+        yield label, device, tuple(name for name in names if name not in broken)
+        if broken:
+            yield f"{label.partition(' (')[0]} ({broken[0]} … {broken[-1]})", replace(device, name=broken[0]), broken
+
+
 def _state(device: Accelerator | str, dtype: str, catalogue: Catalogue, *, compare: bool = False, operation: str = "matmul") -> str:
     say = catalogue.say
     state = support(device, dtype, operation).state
     shown = chip(say(f"env.{state}"), _TONES[state])
     convolution = support(device, dtype, "convolution").state
-    if compare and convolution != state:
+    if compare and support(device, dtype, "convolution").caveat:
+        shown += " " + chip(_TEXTS[say.language]["broken"], "bad")
+    elif compare and convolution != state:
         shown += " " + _TEXTS[say.language]["conv"].format(state=say(f"env.{convolution}"))
     return shown
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from troubleshoot.curation.publishing.catalogue import Catalogue, cause_page, entry_page
 from troubleshoot.curation.publishing.issue import issue_page
+from troubleshoot.curation.publishing.messages import MESSAGES, messages_page
 from troubleshoot.curation.publishing.navigation import titles
 from troubleshoot.curation.publishing.overviews import CAUSES, ISSUES, cause_overview, causes_index, issues_index
 from troubleshoot.curation.publishing.precision import GUIDE, TABLE, guide_page, hardware_page
@@ -35,6 +36,7 @@ def pages(base: KnowledgeBase, language: str, docs: Path) -> Iterator[Page]:
     yield Page(ISSUES, issues_index(catalogue))
     yield Page(CAUSES, causes_index(catalogue))
     yield Page(GUIDE, guide_page(catalogue))
+    yield Page(MESSAGES, messages_page(catalogue, docs))
     if language == "zh":
         yield Page(TABLE, hardware_page(catalogue))
         yield Page(GUIDES, _english_guides(docs))

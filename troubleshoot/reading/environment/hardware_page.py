@@ -56,11 +56,16 @@ def _overview() -> Iterator[str]:
 
 def devices() -> Iterator[tuple[str, Accelerator | str]]:
     """Yield every generation of the tables as (label in Markdown, a device that stands for it), and the CPU."""
+    return ((label, device) for label, device, _ in named_devices())
+
+
+def named_devices() -> Iterator[tuple[str, Accelerator | str, tuple[str, ...]]]:
+    """Yield the same with the names of all cards of a generation."""
     for kind, capability, architecture, names in gpus.GENERATIONS:
         examples = ", ".join(name for name, _ in names[:3])
         where = f"{capability[0]}.{capability[1]} {architecture}" if capability else f"{kind} {architecture}"
-        yield f"**{where}** ({examples})", Accelerator("", kind, "report", capability, architecture)
-    yield "**cpu**", "cpu"
+        yield f"**{where}** ({examples})", Accelerator("", kind, "report", capability, architecture), tuple(name for name, _ in names)
+    yield "**cpu**", "cpu", ("CPU",)
 
 
 def _statements() -> Iterator[str]:
