@@ -390,6 +390,12 @@ def test_what_is_in_use_or_impossible_is_no_fix(action: dict[str, str], given: d
     assert (fit.fits, fit.why) == ((True, "") if why is None else (False, why))
 
 
+def test_whoever_speaks_of_a_mac_has_one() -> None:
+    """Two machines may be named: the one where it works is no reason against the advice for the other."""
+    text = "TypeError: Cannot convert a MPS Tensor to float64 dtype, on my MacBook; on Colab it works"
+    assert fixes_of(text)["float32-before-move"].fits is not False
+
+
 def test_autocast_that_is_on_is_no_fix() -> None:
     """The code that fails runs under it, or does not get it from a second one."""
     assert fixes_of(FRAMED)["enable-autocast"].fits is not False

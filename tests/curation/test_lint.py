@@ -441,3 +441,11 @@ def test_the_lists_of_values_are_those_that_reports_give() -> None:
 def test_the_shipped_base_has_no_problem() -> None:
     """All entries against all examples, and against the innocent corpus."""
     assert [str(one) for one in lint()] == []
+
+
+def test_what_is_looked_at_is_told(tmp_path: Path) -> None:
+    """A run takes a minute; whoever waits at a terminal sees what it is at."""
+    said: list[str] = []
+    lint([write_base(tmp_path, changed({}))], shipped=False, progress=said.append)
+    assert said[:3] == ["causes", "signs", "names"]
+    assert "examples" in said

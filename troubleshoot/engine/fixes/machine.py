@@ -64,7 +64,8 @@ def impossible(fix: Fix, context: Context) -> Fit | None:
     if none and (target.startswith("cuda") or _TO_CUDA.search(code) is not None):
         return Fit(False, "there is no GPU", why_zh="没有 GPU")
     system = next((fact.value for fact in context.facts.get("os")), None)
-    elsewhere = system in ("linux", "windows", "wsl") and device_of(context) != "mps"
+    # Who speaks of a Mac as well tells of two machines.
+    elsewhere = system in ("linux", "windows", "wsl") and device_of(context) != "mps" and context.speech.said("<mac>") is None
     if elsewhere and (target.startswith("mps") or _TO_MPS.search(code) is not None):
         return Fit(False, f"MPS is a device of Macs, and this is {system}", why_zh=f"MPS 是 Mac 的设备，而这里是 {system}")
     return None

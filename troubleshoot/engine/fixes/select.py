@@ -187,7 +187,8 @@ def _already(fix: Fix, context: Context) -> Fit | None:
         return Fit(False, "autocast is on", why_zh="autocast 已经开启")
     if kind == "patch":
         wanted = str(fix.action.get("implementation", ""))
-        used = {fact.value for fact in context.facts.get("attention")}
+        # A text names the implementation that works as well.
+        used = {fact.value for fact in context.facts.get("attention") if fact.source == "answer"}
         return Fit(False, f"{wanted} is in use", why_zh=f"已在使用 {wanted}") if wanted and used == {wanted} else None
     if kind not in ("upgrade", "downgrade", "install", "uninstall"):
         return None
