@@ -23,6 +23,7 @@ TOP = {
     "summary",
     "failures",
     "environment",
+    "reader",
     "diagnoses",
     "questions",
     "culprit",

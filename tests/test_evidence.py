@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from troubleshoot.engine.evidence import collect_facts, environment_of
+from troubleshoot import diagnose
+from troubleshoot.engine.evidence import FailureFacts, collect_facts, environment_of
 from troubleshoot.reading import read_report
 
 
@@ -87,3 +88,52 @@ def test_an_answer_replaces_what_the_report_says() -> None:
 def test_a_gpu_may_end_a_sentence(text: str, there: bool) -> None:
     """A full stop is no part of a name, a point within one is."""
     assert bool(gpus(text)) is there
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "V100 32G", "V100(32G)", "V100 (32 GB)", "V100, 32G", "32G V100", "GPU: V100*4, 32G", "V100 with 32GB of memory", "V100 显存32G",
+        "V100-SXM2-32GB",
+    ],
+)
+def test_the_memory_beside_a_card_is_its_own(text: str) -> None:
+    """However it is put, where cards of that name are made with so much."""
+    (card,) = environment_of(read_report(f"I train on {text}.")).accelerators
+    assert card.memory == 32
+
+
+@pytest.mark.parametrize("text", ["V100, 64 GB RAM", "V100 and 32 GB of RAM", "a V100, it needs 12 GB", "V100 跑 10 步"])
+def test_another_memory_is_not_the_cards(text: str) -> None:
+    """The host's, or what no such card has."""
+    (card,) = environment_of(read_report(f"I train on {text}.")).accelerators
+    assert card.memory is None
+
+
+def test_folders_of_the_reporter_are_no_mentions() -> None:
+    """What somebody calls his folders decides no cause and names no model."""
+    frames = (
+        'Traceback (most recent call last):\n  File "/home/me/{}/train.py", line 3, in <module>\n    out = net(x)\n'
+        '  File "/opt/conda/lib/python3.10/site-packages/torch/nn/modules/linear.py", line 114, in forward\n'
+        "    return F.linear(input, self.weight, self.bias)\n"
+        "RuntimeError: mat1 and mat2 must have the same dtype, but got Float and Half\n"
+    )
+    answers = set()
+    for folder in ("work", "controlnet", "projects/ControlNet", "gptq/llama", "pulid"):
+        found = diagnose(f"$ python /home/me/{folder}/train.py\n" + frames.format(folder), environment="report")
+        assert found.first is not None
+        answers.add((found.first.issue, found.first.cause, found.first.confidence, *(fix.id for fix in found.first.fixes)))
+        assert [one for one in found.report.mentions if one.kind in ("model", "quantization")] == []
+    assert len(answers) == 1
+
+
+def test_a_folder_within_the_program_still_tells() -> None:
+    """Below the folder that all files share, a name says what takes part; so does the folder of a plug-in."""
+    frame = '  File "/home/me/controlnet/{}", line 3, in run\n    out = net(x)\n'
+    text = "Traceback (most recent call last):\n" + frame.format("train.py") + frame.format("controlnet/model.py")
+    own = FailureFacts(read_report(text + "RuntimeError: x\n").failures[0])
+    assert own.names == ("train.py", "controlnet/model.py")
+    plugin = "/ui/extensions/sd-webui-controlnet/scripts/hook.py"
+    report = read_report(f'Traceback (most recent call last):\n  File "{plugin}", line 3, in run\n    f()\nRuntimeError: x\n')
+    alone = FailureFacts(report.failures[0])
+    assert alone.names == ("extensions/sd-webui-controlnet/scripts/hook.py",)

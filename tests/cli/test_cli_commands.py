@@ -422,3 +422,27 @@ def test_an_internal_error_is_reported_with_a_redacted_draft(run: Run, report: P
     monkeypatch.setenv("TROUBLESHOOT_DEBUG", "1")
     with pytest.raises(ZeroDivisionError):
         run("diagnose", report)
+
+
+@pytest.mark.parametrize("text", ["RuntimeError: expected scalar type Half but found Float", "my training loss becomes nan with fp16"])
+def test_a_message_is_taken_for_a_report(run: Run, text: str) -> None:
+    """Where there is no such file, and it reads as an error or as a sentence."""
+    code, out, _ = run("diagnose", text, "--format", "json")
+    assert code == 0
+    assert json.loads(out)["verdict"] == "likely"
+
+
+@pytest.mark.parametrize("name", ["missing.txt", "my log.txt", "some folder/my very own error log.txt"])
+def test_the_name_of_a_missing_file_is_none(run: Run, name: str) -> None:
+    """A name with a blank in it is a name."""
+    assert "there is no such file" in complaint(run("diagnose", name))
+
+
+@pytest.mark.parametrize("arguments", [("--help",), ("kb", "--help")])
+def test_summaries_of_commands_are_whole(run: Run, arguments: tuple[str, ...]) -> None:
+    """They are wrapped, never cut."""
+    code, out, _ = run(*arguments)
+    assert code == 0
+    listed = out.partition("Commands:")[2].partition("Examples:")[0]
+    assert listed.strip()
+    assert "..." not in listed

@@ -59,6 +59,13 @@ FAULTS: dict[str, tuple[dict[str, Any], str]] = {
         {**FAMILY, "causes": [{"cause": "dtype-mismatch/double", "weight": 1, "likelier": [{"text": "lora adapter"}]}]},
         "needs a positive `times`",
     ),
+    "command with a name that belongs to another project": (
+        {"fixes.0.action": {"upgrade": "apex"}}, "its command names 'apex': the index gives that name to another project"
+    ),
+    "command with a name outside the table": (
+        {"fixes.0.action": {"setting": "pip install -U 'torch>=2.5' whisper   # then again"}},
+        "its command names 'whisper': it is not in words/modules.yaml",
+    ),
     "refines what does not exist": ({"refines": ["torch/none"]}, "refines[0]: 'torch/none' does not exist"),
     "refines itself": ({"refines": ["acme/faulty"]}, "leads back to the entry itself"),
     "template syntax": (templates("quuxifier cannot take {found operands"), "this { is not closed"),
@@ -128,8 +135,8 @@ FAULTS: dict[str, tuple[dict[str, Any], str]] = {
     "fix given twice": ({"fixes": [GOOD["fixes"][0], GOOD["fixes"][0]]}, "fixes[1].id: 'cast' is given twice"),
     "fix with a faulty action": ({"fixes.0.action": {"patch": "cast_module", "dtype": "float32"}}, "[0].action: cast: patch needs module"),
     "fix with two actions": ({"fixes.0.action": {"edit": "x", "advice": "y"}}, "needs exactly one of upgrade"),
-    "fix to no release": ({"fixes.0.action": {"upgrade": "acme", "to": "newest"}}, "to: 'newest' is not a version (PEP 440), quoted"),
-    "fix to an unquoted release": ({"fixes.0.action": {"upgrade": "acme", "to": 4.5}}, "to: 4.5 is not a version (PEP 440), quoted"),
+    "fix to no release": ({"fixes.0.action": {"upgrade": "torch", "to": "newest"}}, "to: 'newest' is not a version (PEP 440), quoted"),
+    "fix to an unquoted release": ({"fixes.0.action": {"upgrade": "torch", "to": 4.5}}, "to: 4.5 is not a version (PEP 440), quoted"),
     "fix without a reason": ({"fixes.0.reason": " "}, "fixes[0].reason: cast needs a reason"),
     "range without introduced": (affected({"fixed": "1.4"}), "affected[0]: acme: a range needs `introduced`"),
     "package without a range": (affected(), "affected[0]: acme: has no range"),
@@ -209,7 +216,7 @@ def test_every_check_is_tested() -> None:
 
 def test_a_problem_stands_on_its_line(tmp_path: Path) -> None:
     """An editor can jump to the field."""
-    root = write_base(tmp_path, changed({"fixes.0.action": {"upgrade": "acme", "to": "newest"}}))
+    root = write_base(tmp_path, changed({"fixes.0.action": {"upgrade": "torch", "to": "newest"}}))
     lines = (root / "acme/faulty.yaml").read_text(encoding="utf-8").splitlines()
     (problem,) = problems_of(root)
     assert lines[int(problem.split(":")[1]) - 1].strip() == "- action:"

@@ -11,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from troubleshoot.basics.errors import InputError
-from troubleshoot.reading.environment import Accelerator, accelerator_from_text, dtype_rules, find_gpu, hardware, support
+from troubleshoot.reading.environment import Accelerator, accelerator_from_text, dtype_rules, dtype_support, find_gpu, hardware, support
 from troubleshoot.reading.environment.hardware_page import page
+from troubleshoot.reading.environment.local import local_environment
+from troubleshoot.reading.environment.parse import parse_environment
 
 SPELLINGS = [
     ("V100-16GB", "V100", (7, 0), 16),
@@ -299,3 +301,24 @@ def test_a_card_is_placed_by_its_chip_not_by_its_number() -> None:
     assert shared is not None
     assert (laptop.capability, support(laptop, "bfloat16").state) == ((8, 6), "native")
     assert support(shared, "float64").state == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("flags", "state"),
+    [("fpu avx512f avx512_bf16 avx512_vnni", "native"), ("fpu avx2 amx_bf16 amx_tile", "native"), ("fpu avx2 fma", "emulated")],
+)
+def test_a_cpu_with_bfloat16_instructions_computes_in_it(flags: str, state: str) -> None:
+    """As collect_env prints its flags, and as the kernel tells them of this machine."""
+    text = f"PyTorch version: 2.6.0+cpu\nIs debug build: False\nPython version: 3.11\nCPU:\nFlags:    {flags}\n"
+    environment = parse_environment(text.splitlines())
+    assert dtype_support.support(dtype_support.cpu_of(environment), "bfloat16").state == state
+    assert dtype_support.support(dtype_support.cpu_of(environment), "float32").state == "native"
+
+
+def test_the_flags_of_this_cpu_are_read() -> None:
+    """Where the kernel tells them."""
+    told = Path("/proc/cpuinfo")
+    if not told.exists():
+        pytest.skip("needs /proc/cpuinfo")
+    has = any(f" {flag}" in told.read_text() for flag in ("avx512_bf16", "amx_bf16"))
+    assert (local_environment().details.get("cpu.dtypes") == "bf16") is has

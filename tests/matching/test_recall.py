@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from troubleshoot import diagnose, load_kb
-from troubleshoot.engine.matching.recall import recall
+from troubleshoot.engine.matching.recall import recall, reread
 from troubleshoot.reading.report import RaisedException
 
 
@@ -65,3 +65,28 @@ def test_other_messages_resemble_nothing(message: str) -> None:
 def test_order_matters() -> None:
     """The reverse of a message is not the message."""
     assert recalled("found Half but type scalar expected Float was not what I wanted") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "issue"),
+    [
+        ("RuntirneError: rnat1 and rnat2 rnust have the sarne dtype, but got Float and Half", "torch/linear-dtype"),
+        ("RuntimeError: expected sca1ar type F1oat but found Ha1f", "torch/expected-scalar-type"),
+        ("RuntimeError: mat1 and mat2 must have the sarne dtype, but got F1oat and Ha1f", "torch/linear-dtype"),
+    ],
+)
+def test_letters_that_look_alike_are_put_right(text: str, issue: str) -> None:
+    """A picture of a traceback that was read by a program: the message is known, with what its holes hold."""
+    found = diagnose(text, environment="report")
+    assert found.first is not None
+    assert (found.verdict, found.first.issue) == ("likely", issue)
+    assert found.first.evidence[0].text in text
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["", "sarne", "the modern turn of the burner is not learned by the 10 interns of the firm", "rnat1 rnat2 rnust sarne dtype" * 500],
+)
+def test_other_messages_are_not_put_right(message: str) -> None:
+    """Words that only look like others make no message."""
+    assert reread(RaisedException("RuntimeError", message, (), 1, 1), load_kb()) == []

@@ -139,3 +139,19 @@ def test_symptoms_between_thousands_of_failures_are_placed_at_little_cost() -> N
     spans = stretch._joined([(7, 9), (1, 3), (2, 5), (20, 20)])
     assert spans == [(1, 5), (7, 9), (20, 20)]
     assert [line for line in range(25) if stretch._is_within(line, spans)] == [1, 2, 3, 4, 5, 7, 8, 9, 20]
+
+
+@pytest.mark.parametrize(
+    ("line", "step"),
+    [
+        ("Loading checkpoint shards: 100%|██████████| 4/4 [00:02<00:00,  1.9it/s]", None),
+        ("Fetching 12 files: 100%|██████████| 12/12 [00:00<00:00, 31.2it/s]", None),
+        ("Map:  50%|█████     | 500/1000 [00:01<00:01, 400 examples/s]", None),
+        ("  5%|▌         | 50/1000 [00:10<03:10,  5.0it/s]", 50),
+        ("Epoch 3:  45%|████▌     | 450/1000 [01:10<01:20,  6.8it/s, loss=0.3]", 450),
+        ("step 7 loss 0.5", 7),
+    ],
+)
+def test_a_bar_counts_what_its_title_says(line: str, step: int | None) -> None:
+    """Shards, files and examples are no steps."""
+    assert examine.step_before([line]) == step

@@ -60,19 +60,20 @@ def test_usable_facts_are_few_and_short() -> None:
     found, wrong = usable({"gpu": "T4", "dtype.requested": "half", "no.such": "1", "package.torch": "x" * 500})
     assert found == {"gpu": "T4", "dtype.requested": "half"}
     assert len(wrong) == 2
-    assert len(usable({f"package.p{number}": "1" for number in range(1000)})[0]) == 64
+    assert len(usable({f"flag.p{number}": "1" for number in range(1000)})[0]) == 64
 
 
 @pytest.mark.parametrize("value", ["linux", "²", "nan", "-1", "1e999", "."])
 def test_a_size_that_is_no_number_is_told(engine: Engine, value: str) -> None:
-    """It is left out, and the report is diagnosed."""
+    """It is left out, and the report is diagnosed; in Python it is an error."""
     from troubleshoot import diagnose
 
     text = "Qwen2.5-7B on a T4\nRuntimeError: expected scalar type Float but found Half\n"
     found, errors = engine.diagnose(text, answers={"gpu.memory": value})
     assert found.diagnoses
     assert "no number" in errors[0]
-    assert diagnose(text, environment="report", answers={"gpu.memory": value}).diagnoses
+    with pytest.raises(ValueError, match="no number"):
+        diagnose(text, environment="report", answers={"gpu.memory": value})
 
 
 def test_a_wrong_assumption_is_told_at_the_start() -> None:

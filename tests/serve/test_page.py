@@ -264,3 +264,12 @@ def test_the_first_example_is_that_of_the_docs() -> None:
     """The page has a copy, since the docs are not installed."""
     copy = Path(troubleshoot.__file__).parent / "serve" / "page" / "examples" / "blip2.txt"
     assert copy.read_bytes() == (Path(__file__).parents[2] / "docs" / "examples" / "blip2-half.txt").read_bytes()
+
+
+def test_the_address_says_the_language(visit: Visit, site: str) -> None:
+    """A link with ?lang=zh is Chinese for whoever opens it, whatever the browser prefers."""
+    visitor = visit()
+    visitor.tab.goto(f"{site}/?lang=zh")
+    assert visitor.text("#send") == "诊断"
+    visitor.tab.goto(f"{site}/?lang=xx")
+    assert visitor.text("#send") == "Diagnose"

@@ -17,6 +17,10 @@ class InputError(TroubleshootError):
     """The report, an option or an answer cannot be used as given."""
 
 
+class FactError(InputError, ValueError):
+    """A fact that was given (a GPU, a version, an answer) has a name or a value that nobody knows; the message has the nearest ones."""
+
+
 class UnknownIssueError(InputError):
     """No known issue has this id.
 

@@ -27,6 +27,13 @@ class VersionRange:
             return f"{self.introduced} and later" if self.introduced != "0" else "every release"
         return f"before {self.fixed}" if self.introduced == "0" else f"{self.introduced} to before {self.fixed}"
 
+    @property
+    def zh(self) -> str:
+        """The same in Chinese."""
+        if self.fixed is None:
+            return f"{self.introduced} 及以后" if self.introduced != "0" else "所有版本"
+        return f"{self.fixed} 之前" if self.introduced == "0" else f"{self.introduced} 起、{self.fixed} 之前"
+
 
 @dataclass(frozen=True)
 class Releases:
@@ -57,6 +64,11 @@ class Releases:
     def __str__(self) -> str:
         return " or ".join(_span_text(first, last) for first, last in self.spans)
 
+    @property
+    def zh(self) -> str:
+        """The same in Chinese."""
+        return "或 ".join(_span_zh(first, last) for first, last in self.spans)
+
 
 #: What stands for the releases beyond an open end.
 _ANY_OLDER, _ANY_NEWER = "0", "99999"
@@ -68,6 +80,14 @@ def _span_text(first: str | None, last: str | None) -> str:
     if last is None:
         return f"{first} or later"
     return first if first == last else f"{first} to {last}"
+
+
+def _span_zh(first: str | None, last: str | None) -> str:
+    if first is None:
+        return f"{last} 或更早"
+    if last is None:
+        return f"{first} 或更高"
+    return first if first == last else f"{first} 到 {last}"
 
 
 #: Characters of the longest text that is a version. Python refuses to read numbers of thousands of digits.

@@ -19,12 +19,15 @@ from troubleshoot.telling import FORMATS, render
 if TYPE_CHECKING:
     from troubleshoot.engine.result import Diagnosis
     from troubleshoot.knowledge import KnowledgeBase
+    from troubleshoot.reader import Prompt, Reader
     from troubleshoot.reading.environment.machine import Environment
     from troubleshoot.reading.report import Report
     from troubleshoot.reading.report_files import Loaded
 
 #: Seconds that a diagnosis may take without --timeout. It takes milliseconds, and of the longest report a few seconds.
 LIMIT = 60.0
+#: Words of which an argument is a sentence, and not the name of a file with a blank in it.
+_SENTENCE = 4
 #: Seconds of a pipe's silence after which it is said what is waited for.
 _SILENT = 2.0
 
@@ -48,6 +51,8 @@ def run(
     output: str | None,
     color: str,
     timeout: str | None = None,
+    reader: Reader | None = None,
+    dry_run: bool = False,
 ) -> int:
     """Diagnose what ``file`` holds and print it. Return 0 for a diagnosis, 1 for none. Raises InputError for what cannot be used."""
     format = process.check_format(format, FORMATS)
@@ -62,21 +67,41 @@ def run(
     source, left_out = load_source(file, seconds)
     base = load(kb, warn=False)
 
-    from troubleshoot.engine.diagnosis import diagnose
+    from troubleshoot.engine.diagnosis import diagnose, question_for_model
+
+    if reader is not None and dry_run:
+        asked = question_for_model(source.report(), environment=where, kb=base, answers=known or None, gpu=gpu, have=versions or None)
+        return _not_sent(reader, asked, output)
 
     def shown_of(report: Loaded, notes: Sequence[str]) -> tuple[Diagnosis, str]:
         diagnosis = diagnose(
-            report.report(), environment=where, kb=base, language=spoken, answers=known or None, gpu=gpu, have=versions or None
-        )
+            report.report(), environment=where, kb=base, language=spoken, answers=known or None, gpu=gpu, have=versions or None,
+            reader=reader,
+        )  # fmt: skip
         diagnosis = replace(diagnosis, errors=(*notes, *diagnosis.errors))
         width = process.width(output)
         return diagnosis, render(diagnosis, format, color=colored, width=width, top=shown, redact=redact, full=full, more="--full")
 
-    diagnosis, text = _in_time(source, left_out, seconds or LIMIT, shown_of)
+    # Waiting for a model is no work on the report.
+    waiting = reader.seconds + 1 if reader is not None else 0.0
+    diagnosis, text = _in_time(source, left_out, (seconds or LIMIT) + waiting, shown_of)
     if verify:
         text = _with_verification(text, diagnosis, format, process.width(output))
     process.write(text, output)
     return 1 if diagnosis.verdict == "unknown" else 0
+
+
+def _not_sent(reader: Reader, asked: Prompt | None, output: str | None) -> int:
+    """Print what would be sent: the request, with the key masked. Return 1 where nothing would be."""
+    if asked is None:
+        process.write("Nothing would be sent: no answer of a model could change this one.\n", output)
+        return 1
+    from troubleshoot.basics.json_text import json_text
+    from troubleshoot.reader.endpoint import headers
+
+    lines = {name: "Bearer [the key]" if name == "Authorization" else value for name, value in headers(reader).items()}
+    process.write(json_text({"url": reader.address, "headers": lines, "body": asked.body(reader.model)}, indent=2) + "\n", output)
+    return 0
 
 
 def _in_time(
@@ -160,9 +185,11 @@ def load_source(file: str | None, seconds: float | None) -> tuple[Loaded, list[s
         raise InputError(
             "no report given. Name a file (troubleshoot diagnose error.txt), or pipe into it (python train.py 2>&1 | troubleshoot diagnose)"
         )
-    from troubleshoot.reading.report_files import load_report_file
+    from troubleshoot.reading.report_files import Loaded, load_report_file
 
     if file is not None and file != "-":
+        if _is_report(file):
+            return Loaded(file), []
         if not _is_pipe(file):
             return _told(load_report_file(Path(file)), file)
         return _from_pipe(file, seconds)
@@ -181,6 +208,15 @@ def load_source(file: str | None, seconds: float | None) -> tuple[Loaded, list[s
 
 def _told(loaded: Loaded, name: str) -> tuple[Loaded, list[str]]:
     return loaded, [f"only the first {loaded.cut >> 30} GiB of {name} were read: there was more"] if loaded.cut else []
+
+
+def _is_report(given: str) -> bool:
+    """Tell whether an argument is the report itself: there is no such file, and it reads as an error or as a sentence."""
+    if " " not in given.strip() or Path(given).exists():
+        return False
+    from troubleshoot.reading import read_report
+
+    return bool(read_report(given).failures) or (len(given.split()) >= _SENTENCE and os.sep not in given)
 
 
 def _is_pipe(file: str) -> bool:

@@ -15,6 +15,10 @@ import typer.core
 class PlainCommand(typer.core.TyperCommand):
     """A command without coercion."""
 
+    def get_short_help_str(self, limit: int = 45) -> str:
+        """Return what the list of commands says of it, see :func:`_summary`."""
+        return _summary(self.help)
+
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the parameters, each with its coercion taken out."""
         return [_plain(one) for one in super().get_params(ctx)]
@@ -23,9 +27,19 @@ class PlainCommand(typer.core.TyperCommand):
 class PlainGroup(typer.core.TyperGroup):
     """A group of commands without coercion of its own parameters."""
 
+    def get_short_help_str(self, limit: int = 45) -> str:
+        """Return what the list of commands says of the group, see :func:`_summary`."""
+        return _summary(self.help)
+
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the parameters, each with its coercion taken out."""
         return [_plain(one) for one in super().get_params(ctx)]
+
+
+def _summary(text: str | None) -> str:
+    """Return the first sentence of a help text as a whole: the list of commands wraps it, where click cuts it to one line."""
+    first = " ".join((text or "").partition("\n\n")[0].split()).partition(". ")[0]
+    return first if not first or first.endswith(".") else f"{first}."
 
 
 def _plain(parameter: Any) -> Any:

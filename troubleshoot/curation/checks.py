@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
+from troubleshoot.basics import word_tables
 from troubleshoot.basics.dtypes import parse_device
 from troubleshoot.basics.errors import KnowledgeError, KnowledgeProblem
 from troubleshoot.basics.versions import VersionRange, in_ranges, parse_version
@@ -44,6 +45,7 @@ from troubleshoot.knowledge.templates import (
     most_ways,
     parse_template,
 )
+from troubleshoot.reading.environment.package_names import normalise_name
 
 #: Literal characters that a template must have at least.
 MIN_LITERAL = 12
@@ -54,11 +56,17 @@ _URL = re.compile(r"^https://[^\s/]+/\S+$")
 _ID = re.compile(r"^[a-z0-9_][a-z0-9_.-]*/[a-z0-9][a-z0-9_.-]*$")
 
 
-def lint(paths: Sequence[Path | str] = (), *, shipped: bool = True, innocent: Path | None = None) -> list[KnowledgeProblem]:
+def lint(
+    paths: Sequence[Path | str] = (),
+    *,
+    shipped: bool = True,
+    innocent: Path | None = None,
+    progress: Callable[[str], None] = lambda _: None,
+) -> list[KnowledgeProblem]:
     """Check a knowledge base and return every problem, sorted by file and line.
 
     Without ``paths`` the shipped base; with them these overlays on top of it (``shipped=False``: alone). ``innocent`` is a folder of
-    texts that must not be diagnosed; a checkout has its own.
+    texts that must not be diagnosed; a checkout has its own. ``progress`` is told what is looked at.
     """
     from troubleshoot.knowledge.base import shipped_root
 
@@ -67,6 +75,7 @@ def lint(paths: Sequence[Path | str] = (), *, shipped: bool = True, innocent: Pa
     problems = list(collected.problems)
     checked = Checked(collected, KnowledgeBase(compile_base(collected, []), tuple(roots)), shipped and not paths)
     for check in CHECKS:
+        progress(check.__name__.removeprefix("_").removeprefix("check_").replace("_", " "))
         try:
             problems.extend(_located(problem) for problem in check(checked))
         except KnowledgeError as damaged:
@@ -76,6 +85,7 @@ def lint(paths: Sequence[Path | str] = (), *, shipped: bool = True, innocent: Pa
         problems.extend(_check_words(roots[0]))
     folder = innocent or _own_corpus(roots[0] if shipped else None)
     if folder is not None:
+        progress("innocent texts")
         problems.extend(example_checks.check_innocent(checked, folder))
     return sorted(set(problems), key=lambda problem: (str(problem.file), problem.line, problem.text))
 
@@ -296,6 +306,9 @@ def _general(checked: Checked, cause: str) -> tuple[Fix, ...]:
     return known.fixes if known else ()
 
 
+_INSTALLABLE = frozenset(map(normalise_name, word_tables.DISTRIBUTIONS))
+
+
 def _fix_problems(fixes: tuple[Fix, ...], place: Path | str, within: str) -> Iterator[KnowledgeProblem]:
     seen: set[str] = set()
     for index, fix in enumerate(fixes):
@@ -308,6 +321,11 @@ def _fix_problems(fixes: tuple[Fix, ...], place: Path | str, within: str) -> Ite
         wanted = fix.action.get("to")
         if wanted is not None and (not isinstance(wanted, str) or parse_version(wanted) is None):
             yield KnowledgeProblem(place, 1, f"{where}.action", f"{fix.id}: to: {wanted!r} is not a version (PEP 440), quoted")
+        for name in actions.named_distributions(fix.action) if fix.expected != "fails" else ():
+            if normalise_name(name) not in _INSTALLABLE:
+                other = name in word_tables.ELSEWHERE
+                told = "the index gives that name to another project" if other else "it is not in words/modules.yaml"
+                yield KnowledgeProblem(place, 1, f"{where}.action", f"{fix.id}: its command names {name!r}: {told}")
         if not fix.reason.strip():
             yield KnowledgeProblem(place, 1, f"{where}.reason", f"{fix.id} needs a reason")
 

@@ -82,10 +82,16 @@ def _classes(data: Mapping[str, str]) -> Iterator[_Table]:
 def _packages(data: Mapping[str, Any]) -> Iterator[_Table]:
     names = data["names"].split()
     yield "PACKAGES", "dict[str, str]", _texts(dict(zip(names, names, strict=True)) | data["spellings"])
-    for name in ("imports", "frame-imports", "conda"):
-        yield name.replace("-", "_").upper(), "dict[str, str]", _texts(data[name])
+    yield "CONDA", "dict[str, str]", _texts(data["conda"])
     yield "WITNESSES", "dict[str, tuple[str, ...]]", _mapping({name: tuple(needed) for name, needed in data["witnesses"].items()})
     yield "TORCH_2", "tuple[str, ...]", repr(tuple(data["torch-2"]))
+
+
+def _modules(data: Mapping[str, Any]) -> Iterator[_Table]:
+    yield "MODULES", "dict[str, str]", _texts(data["modules"])
+    unread = set(data["not-read"].split())
+    yield "DISTRIBUTIONS", "frozenset[str]", _words(" ".join(one for one in data["distributions"].split() if one not in unread))
+    yield "ELSEWHERE", "frozenset[str]", _words(data["elsewhere"])
 
 
 def _triggers(data: Mapping[str, str]) -> Iterator[_Table]:
@@ -114,7 +120,7 @@ def _options(data: Mapping[str, Any]) -> Iterator[_Table]:
 
 _FILES: dict[str, Callable[[Any], Iterator[_Table]]] = {
     "classes.yaml": _classes, "packages.yaml": _packages, "triggers.yaml": _triggers, "models.yaml": _models, "gpus.yaml": _gpus,
-    "options.yaml": _options,
+    "options.yaml": _options, "modules.yaml": _modules,
 }  # fmt: skip
 
 

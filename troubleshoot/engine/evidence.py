@@ -6,6 +6,7 @@ A fact that nobody stated is unknown, never false. Facts that belong to one fail
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
@@ -14,11 +15,11 @@ import msgspec
 from troubleshoot.basics.lazy import lazy_attribute
 from troubleshoot.basics.names import is_distribution, is_folder
 from troubleshoot.basics.numbers import whole_number
-from troubleshoot.basics.patterns import searched
+from troubleshoot.basics.patterns import anchored, searched
 from troubleshoot.reading.environment.machine import Accelerator, Environment, Package
 from troubleshoot.reading.environment.package_names import distribution_of
-from troubleshoot.reading.places import locate
-from troubleshoot.reading.report import Failure, Frame, Report
+from troubleshoot.reading.places import PLUGIN_FOLDERS, locate
+from troubleshoot.reading.report import Failure, Frame, Mention, Report
 
 #: The facts that a failure's message and frames tell. A name that ends with a dot is a prefix.
 CAUGHT = frozenset({"exception", "op", "library", "dtype.", "device.", "name.", "number.", "version.", "text."})
@@ -53,6 +54,8 @@ _SUPPORT = {"float16": "float16", "bfloat16": "bfloat16", "float8": "float8_e4m3
 #: ``F.layer_norm(``, ``torch.baddbmm(``, ``torch.nn.functional.linear(`` in the code of a frame
 _CALL = searched(r"\b(?:F|torch|nn\.functional|torch\.nn\.functional|torch\._C\._nn|_VF)\.([a-z][a-z0-9_]+)\(")
 
+_ABSOLUTE = anchored(r"[/~]|[A-Za-z]:/")
+
 #: torch/nn/modules/FILE.py -> operation
 _MODULE_OPS = {"linear": "linear", "conv": "conv", "normalization": "norm", "batchnorm": "batch_norm", "sparse": "embedding", "rnn": "rnn"}
 
@@ -82,6 +85,26 @@ class FailureFacts:
     def all_paths(self) -> str:
         """All frames' files in one text, each once, after a newline and a slash: one search tells whether a part occurs at all."""
         return "".join([f"\n/{path}" for path in dict.fromkeys(self.paths)])
+
+    @lazy_attribute
+    def names(self) -> tuple[str, ...]:
+        """The frames' files without the folders that all of the reporter's files share: what he calls them tells nothing.
+
+        A plug-in's folder tells what failed, although all of the reporter's files may be in it.
+        """
+        own = [path.split("/")[:-1] for path in self.paths if _ABSOLUTE.match(path) and locate(path)[0] == "user"]
+        shared: list[str] = []
+        for parts in zip(*own, strict=False):
+            if len(set(parts)) > 1 or parts[0] in PLUGIN_FOLDERS:
+                break
+            shared.append(f"{parts[0]}/")
+        begin = "".join(shared)
+        return tuple(path.removeprefix(begin) for path in self.paths)
+
+    @lazy_attribute
+    def all_names(self) -> str:
+        """The same in one text, each once, as :attr:`all_paths`."""
+        return "".join([f"\n/{name}" for name in dict.fromkeys(self.names)])
 
     @lazy_attribute
     def all_code(self) -> str:
@@ -135,7 +158,7 @@ class FailureFacts:
         Commands and titles are made of it: a folder whose name a shell could read as anything else is none.
         """
         parts = (self.caller or "").split("/")
-        at = next((at for at, part in enumerate(parts[:-2]) if part in _PLUGIN_FOLDERS), None)
+        at = next((at for at, part in enumerate(parts[:-2]) if part in PLUGIN_FOLDERS), None)
         return f"{parts[at]}/{parts[at + 1]}" if at is not None and is_folder(parts[at + 1]) else None
 
     @lazy_attribute
@@ -163,8 +186,6 @@ _CALLERS = frozenset(
         "typer", "tyro", "uvicorn", "wandb", "werkzeug", "xoscar",
     }
 )  # fmt: skip
-#: Where ComfyUI and the web UIs keep what users install as checkouts.
-_PLUGIN_FOLDERS = frozenset({"custom_nodes", "extensions"})
 
 
 @dataclass(frozen=True)
@@ -199,22 +220,21 @@ class Facts:
         """Return how the user's device supports a dtype: native, slow, emulated or none; unknown without a device."""
         if dtype not in _SUPPORT:
             return ()
-        from troubleshoot.reading.environment.dtype_support import support
+        from troubleshoot.reading.environment.dtype_support import cpu_of, support
 
-        device: Accelerator | str | None = None
+        device: Accelerator | None = None
         source, line = self.environment.source, None
         if self.environment.accelerators:
             device = self.environment.accelerators[0]
             source, line = device.source, device.line
         elif self.on_cpu:
-            device = "cpu"
+            device = cpu_of(self.environment)
         if device is None:
             return ()
         answer = support(device, _SUPPORT[dtype])
         if answer.state == "unknown":
             return ()
-        name = device if isinstance(device, str) else device.name
-        return (Fact(answer.state, source, line, f"{name}: {dtype} is {answer.state}"),)
+        return (Fact(answer.state, source, line, f"{device.name}: {dtype} is {answer.state}"),)
 
     def with_answers(self, answers: dict[str, str]) -> Facts:
         """Return the same facts with answers that concern neither packages nor the GPU."""
@@ -285,7 +305,9 @@ def collect_facts(report: Report, environment: Environment, answers: dict[str, s
     _add_environment(environment, add)
     for name, value in (answers or {}).items():
         if not name.startswith("package."):
-            stated[name] = [Fact(value, "answer")]
+            # A report names several models, and whoever names one more takes none of them back.
+            others = stated.get(name, []) if name == "model" else []
+            stated[name] = [Fact(value, "answer"), *(one for one in others if one.value != value)]
     _add_device_kind(environment, stated)
     return Facts(report, environment, {name: tuple(facts) for name, facts in stated.items()})
 
@@ -387,7 +409,7 @@ def environment_of(report: Report) -> Environment:
                     found[mention.name] = Package(mention.name, version, "report", mention.line)
         elif mention.kind == "gpu":
             if not _only_an_example(mention.value, mention.text):
-                _add_gpu(working if _works_on(mention.value, mention.text) else accelerators, mention.value, mention.line)
+                _add_gpu(working if _works_on(mention.value, mention.text) else accelerators, mention)
         elif mention.kind == "python" and python is None:
             python = mention.value
         elif mention.kind == "os" and system is None:
@@ -422,10 +444,33 @@ def _works_on(name: str, text: str) -> bool:
     return start >= 0 and works_there(text[max(0, start - 60) : start], text[start + len(name) : start + len(name) + 80])
 
 
-def _add_gpu(accelerators: list[Accelerator], text: str, line: int) -> None:
+#: "V100 (32G)", "V100, 32 GB", "V100 with 32GB", "V100 显存32G"; "32G V100". Beside the card stands the host's memory as well.
+_MEMORY_AFTER = anchored(
+    r"(?:[\s,;:，：(（/*x×+-]|\d(?![\d.]*\s?g)|with|has|each|of|gpu|card|显存|每张|卡|vram|memory){0,10}?(?P<size>\d{1,3})\s?gi?b?(?![a-z0-9])"
+    r"(?!\s{0,3}(?:of\s)?(?:ram|system|host|cpu|内存|free|used|disk|swap))",
+    re.IGNORECASE,
+)
+_MEMORY_BEFORE = searched(r"(?<![\w.])(?P<size>\d{1,3})\s?gi?b?\s?(?:显存的?|vram)?[\s)）*x×-]{0,3}(?:nvidia|tesla)?\s?$", re.IGNORECASE)
+
+
+def _memory_beside(name: str, text: str) -> float | None:
+    """Return the memory that a line gives beside a card's name, where cards of that name are made with so much."""
+    from troubleshoot.reading.environment.hardware import memory_sizes
+
+    start = text.find(name)
+    if start < 0:
+        return None
+    after, before = text[start + len(name) : start + len(name) + 60], text[max(0, start - 30) : start]
+    found = _MEMORY_AFTER.match(after) or _MEMORY_BEFORE.search(before)
+    return float(found["size"]) if found and float(found["size"]) in memory_sizes(name) else None
+
+
+def _add_gpu(accelerators: list[Accelerator], mention: Mention) -> None:
     from troubleshoot.reading.environment.hardware import accelerator_named
 
-    one = accelerator_named(text, "report", line=line)
+    one = accelerator_named(mention.value, "report", line=mention.line)
+    if one.memory is None:
+        one = replace(one, memory=_memory_beside(mention.value, mention.text))
     if one.capability is None and one.architecture is None and one.kind == "cuda":
         return
     if all(one.name != other.name and (one.capability, one.kind) != (other.capability, other.kind) for other in accelerators):

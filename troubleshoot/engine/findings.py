@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from troubleshoot.engine.fixes import HeldFix
 from troubleshoot.engine.questions import Asked
 from troubleshoot.engine.ranking import Hypothesis
-from troubleshoot.engine.result import EvidenceItem, Reason, Verdict
+from troubleshoot.engine.result import Consulted, EvidenceItem, Reason, Verdict
 from troubleshoot.knowledge import KnowledgeBase
 from troubleshoot.knowledge.schema import OutOfScope
 from troubleshoot.reading.environment.machine import Environment
@@ -28,3 +28,4 @@ class Findings:
     outside: OutOfScope | None = None
     errors: tuple[str, ...] = ()
     refuted: tuple[tuple[str, EvidenceItem], ...] = ()
+    reader: Consulted | None = None

@@ -41,7 +41,7 @@ _NOTHING_OWN = -3.0
 #: ... and no other entry is there to answer.
 _NOTHING_OWN_ALONE = -1.0
 #: Where a message template, unlike a phrase, tells what failed.
-_TEMPLATE = frozenset({"message", "cut", "traceback", "loose"})
+TEMPLATE = frozenset({"message", "cut", "traceback", "loose"})
 #: What prose alone can be worth, by the number of phrases found: on reports that were not used for tuning, 59 to 75 % were right.
 _PROSE = {0: 0.65, 1: 0.65, 2: 0.8}
 #: What a general wording alone can be worth. Of 926 messages of released packages from which no wording was made, and which a reader had
@@ -205,7 +205,7 @@ def _contenders(group: list[Candidate]) -> tuple[list[Candidate], Candidate | No
 
     Entries that only stand in for a message are left out where another entry knows the message.
     """
-    if any(one.where in _TEMPLATE and one.literal > 1 and not one.entry.fallback for one in group):
+    if any(one.where in TEMPLATE and one.literal > 1 and not one.entry.fallback for one in group):
         group = [one for one in group if not one.entry.fallback]
     elif any(one.where == "said" and not one.entry.fallback and one.refuted_by is None for one in group):
         # Nor does its general wording of a message stand against what another entry finds said in it.
@@ -321,7 +321,7 @@ def _hypotheses(candidate: Candidate, strength: float, scale: float, leads: bool
     if entry.kind == "issue":
         cause = entry.cause or NO_CAUSE
         confidence = strength * scale
-        return [Hypothesis(candidate, cause, None, _cap(confidence), _cap(confidence), leads=leads)]
+        return [Hypothesis(candidate, cause, None, capped(confidence), capped(confidence), leads=leads)]
     shares = candidate.cause_shares
     # A family may say that no precision problem is the likeliest (a NaN loss from a learning rate): then it abstains.
     if not shares or shares[0][0].cause == NO_CAUSE:
@@ -339,8 +339,8 @@ def _hypotheses(candidate: Candidate, strength: float, scale: float, leads: bool
                 candidate,
                 weighted.cause,
                 weighted,
-                _cap(confidence if not found else confidence * share),
-                _cap(strength * scale * share),
+                capped(confidence if not found else confidence * share),
+                capped(strength * scale * share),
                 share,
                 leads,
                 count,
@@ -349,7 +349,7 @@ def _hypotheses(candidate: Candidate, strength: float, scale: float, leads: bool
     return found
 
 
-def _cap(value: float) -> float:
+def capped(value: float) -> float:
     """No probability from a rule is certain."""
     return round(min(0.98, value), 3)
 
@@ -368,10 +368,10 @@ def _calibrate(ranked: list[Hypothesis]) -> tuple[Hypothesis, ...]:
         calibrated = min(calibrated, _PROSE[min(2, first.candidate.phrases)])
     elif first.candidate.entry.fallback:
         calibrated = min(calibrated, _GENERAL)
-    calibrated = _cap(calibrated)
+    calibrated = capped(calibrated)
     left = (1.0 - calibrated) / max(1e-6, 1.0 - first.cause_confidence)
     others = (
-        msgspec.structs.replace(one, cause_confidence=_cap(one.cause_confidence * left))
+        msgspec.structs.replace(one, cause_confidence=capped(one.cause_confidence * left))
         if one.candidate.failure == first.candidate.failure
         else one
         for one in ranked[1:]

@@ -31,6 +31,8 @@ class EvidenceItem(msgspec.Struct, frozen=True):
     kind: str
     text: str
     line: int | None = None
+    #: the text in Chinese, where it is a sentence of the tool
+    zh: str = ""
 
 
 class SeenRun(msgspec.Struct, frozen=True):
@@ -70,8 +72,9 @@ class IssueDiagnosis:
     """One known issue with one cause, ranked.
 
     ``failure`` is the index of the failure that it explains (None: a symptom of the whole report). ``confidence`` is the probability
-    of this issue, ``cause_confidence`` that of its cause. ``note`` says what this cause means in a family of several. ``facts`` is what the
-    message itself names: ``{"dtype.input": "float32", "dtype.weight": "float16", "op": "layer_norm"}``.
+    of this issue, ``cause_confidence`` that of its cause. ``note`` says what this cause means in a family of several. ``kind`` is
+    "issue", "family", or "cause" where a model that reads named a cause and no entry describes the report: ``issue`` is then its code.
+    ``facts`` is what the message itself names: ``{"dtype.input": "float32", "dtype.weight": "float16", "op": "layer_norm"}``.
     """
 
     issue: str
@@ -130,6 +133,45 @@ class Culprit:
     why: str
 
 
+class ReadFact(msgspec.Struct, frozen=True):
+    """A setting that a model read in the report, with the words that state it and their line."""
+
+    name: str
+    value: str
+    quote: str
+    line: int
+
+
+class ReadContrast(msgspec.Struct, frozen=True):
+    """An experiment of which a model read in the report, and what came of it."""
+
+    experiment: str
+    outcome: str
+    value: str
+    quote: str
+    line: int
+
+
+class Consulted(msgspec.Struct, frozen=True):
+    """What a language model contributed that was asked to read the report: only what was checked.
+
+    ``asked`` is False where its answer could have changed nothing. ``problem`` says why there is none ("timeout", "status", ...), with
+    ``detail``. ``causes`` and ``issue`` are what it named of those listed ("none": no such problem), ``dropped`` how much of its answer was
+    not believed, ``changed`` whether another cause stands first because of it.
+    """
+
+    model: str
+    asked: bool = True
+    problem: str | None = None
+    detail: str = ""
+    causes: tuple[str, ...] = ()
+    issue: str | None = None
+    facts: tuple[ReadFact, ...] = ()
+    contrasts: tuple[ReadContrast, ...] = ()
+    dropped: int = 0
+    changed: bool = False
+
+
 @dataclass(frozen=True, repr=False)
 class Diagnosis:
     """Ranked known issues with confidence, evidence, fixes and questions. ``str()`` is the terminal text without colour."""
@@ -147,6 +189,7 @@ class Diagnosis:
     culprit: Culprit | None = None
     errors: tuple[str, ...] = ()
     refuted: tuple[tuple[str, EvidenceItem], ...] = ()
+    reader: Consulted | None = None
     outside: Outside | None = None
     #: What the message of the first diagnosis says of its operands, by fact: ``dtype.input``, ``device.weight``.
     caught: tuple[tuple[str, str], ...] = ()
@@ -221,6 +264,7 @@ class Diagnosis:
                 for one in self.report.reckoned
             ],
             "requirements": [_requirement(one) for one in self.report.requirements],
+            "reader": _reader(self.reader),
         }
         from troubleshoot.basics.redact import redact_data
 
@@ -230,6 +274,13 @@ class Diagnosis:
         from troubleshoot.telling import render
 
         return render(self, "text")
+
+
+def _reader(one: Consulted | None) -> dict[str, Any] | None:
+    if one is None:
+        return None
+    data: dict[str, Any] = msgspec.to_builtins(one)
+    return {**data, **{name: list(data[name]) for name in ("causes", "facts", "contrasts")}}
 
 
 def _contrast(one: Contrast) -> dict[str, Any]:
@@ -291,6 +342,8 @@ def _package(package: Package) -> dict[str, Any]:
 
 def _issue(one: IssueDiagnosis) -> dict[str, Any]:
     data: dict[str, Any] = msgspec.to_builtins(one)
+    for item in data["evidence"]:
+        del item["zh"]
     for fix in data["fixes"]:
         del fix["action"]
         fix["seen"] = list(fix["seen"])

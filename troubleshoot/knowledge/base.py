@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -44,6 +44,7 @@ class KnowledgeBase:
         self._start = end
         self._entries: dict[str, Entry] = {}
         self.roots = roots
+        self._shapes: dict[str, tuple[str, ...]] | None = None
         #: the compiled conditions, kept here by matching/ because they are valid exactly as long as the entries
         self.programs: Any = None
         #: facts that entries read, by id
@@ -147,6 +148,20 @@ class KnowledgeBase:
             for number in self._recall[word]:
                 counts[number] = counts.get(number, 0) + 1
         return sorted(counts, key=lambda number: (-counts[number], number))[:_MOST_SIMILAR]
+
+    def names_package(self, name: str) -> bool:
+        """Tell whether an entry has releases or a condition of a package."""
+        return f'"package":"{name}"'.encode() in self._body or f'"package.{name}"'.encode() in self._body
+
+    def rare_shapes(self, shape: Callable[[str], str]) -> dict[str, tuple[str, ...]]:
+        """Return the rare words of templates by what they look like; ``shape`` is always the same function."""
+        if self._shapes is None:
+            found: dict[str, tuple[str, ...]] = {}
+            for word in self._recall:
+                looks = shape(word)
+                found[looks] = (*found.get(looks, ()), word)
+            self._shapes = found
+        return self._shapes
 
     @cached_property
     def _key_words(self) -> frozenset[str]:

@@ -280,10 +280,14 @@ class Speech:
     Which sentences hold a term is an integer with a bit for each of them, so that a phrase costs the same in a long log as in a question.
     """
 
-    def __init__(self, found: list[Sentence], vocabulary: Vocabulary | None = None) -> None:
-        """Take the sentences, and the words of the text that they are from where they are not all of it."""
+    def __init__(self, found: list[Sentence], vocabulary: Vocabulary | None = None, known: Sentence | None = None) -> None:
+        """Take the sentences, and the words of the text that they are from where they are not all of it.
+
+        ``known`` is what holds of the whole text, wherever it was said: a term that holds in it holds in every sentence.
+        """
         self.sentences = found
-        self.vocabulary = vocabulary or Vocabulary(found)
+        self.known = known
+        self.vocabulary = vocabulary or Vocabulary([*found, known] if known is not None else found)
         self.words = self.vocabulary.words
         self._said: dict[str, Sentence | None] = {}
         self._holding: dict[Term, int] = {}
@@ -352,7 +356,8 @@ class Speech:
         """Return the sentences in which one of a term's alternatives occurs, a bit for each."""
         found = self._holding.get(term)
         if found is None:
-            found = self._holding[term] = self._look_for(term)
+            everywhere = self.known is not None and term.holds(self.known)
+            found = self._holding[term] = (1 << len(self.sentences)) - 1 if everywhere else self._look_for(term)
         return found
 
     def _look_for(self, term: Term) -> int:
@@ -441,7 +446,12 @@ class Speech:
         return self._said[phrase]
 
     def _first(self, phrase: Phrase) -> Sentence | None:
-        if not self.sentences or not phrase.possible(self.vocabulary):
+        if not phrase.possible(self.vocabulary):
+            return None
+        if self.known is not None and phrase.terms and phrase.holds(self.known):
+            # What is known says it by itself, whatever the sentences say.
+            return self.known
+        if not self.sentences:
             return None
         found = -1
         for term in phrase.terms:

@@ -106,7 +106,7 @@ def _without_denied(found: list[Sentence]) -> list[Sentence]:
     for row, one in enumerate(found):
         results = one.words & _RESULTS_DENIED
         if results:
-            if _COMPARED.search(one.lowered) or not results.isdisjoint(_words(_DENIED.sub("", one.lowered))):
+            if _COMPARED.search(one.lowered) or not results.isdisjoint(sentence_words(_DENIED.sub("", one.lowered))):
                 return found
             denied[row] = results
     for row, results in denied.items():
@@ -210,16 +210,17 @@ def _holds_results(sentence: Sentence) -> bool:
     return not _RESULTS.isdisjoint(sentence.words) or any(piece in sentence.lowered for piece in _RESULT_PIECES)
 
 
-def _words(lowered: str) -> set[str]:
+def sentence_words(lowered: str) -> frozenset[str]:
+    """Return the words of a lowered text as phrases look them up: whole, and the parts of those with a joint."""
     words = set(_TOKEN.findall(lowered))
     for word in tuple(words):
         if not word.isalnum():
             words.update(WORD_PART.findall(word))
-    return words
+    return frozenset(words)
 
 
 def _sentence(number: int, text: str, lowered: str) -> Sentence:
-    words = _words(lowered)
+    words = sentence_words(lowered)
     if "half" in words and _PORTION.search(lowered) and "half" not in _PORTION.sub("", lowered):
-        words.discard("half")
-    return Sentence(number, text, lowered, frozenset(words))
+        words -= {"half"}
+    return Sentence(number, text, lowered, words)

@@ -180,7 +180,7 @@ def _device(found: Found, name: str, spelled: str, at: int) -> None:
 
 def flags(found: Found) -> None:
     """Note command-line options with their values."""
-    for match in compiled(_FLAG, 0).finditer(found.text):
+    for match in compiled(_FLAG, 0).finditer(found.written):
         found.add("flag", match[1], (match[2] or match[3] or "").strip("\"'"), match.start())
 
 

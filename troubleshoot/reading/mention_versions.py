@@ -137,7 +137,8 @@ def _known(spelled: str) -> str | None:
 
 
 def _imported(module: str) -> str | None:
-    return word_tables.IMPORTS.get(module) or word_tables.PACKAGES.get(module.replace("_", "-"))
+    known = word_tables.MODULES.get(module)
+    return _normal(known) if known else word_tables.PACKAGES.get(module.replace("_", "-"))
 
 
 def _normal(name: str) -> str:

@@ -11,6 +11,7 @@ from bisect import bisect_right
 from troubleshoot.basics import word_tables
 from troubleshoot.basics.patterns import searched
 from troubleshoot.basics.redact import redacted_start
+from troubleshoot.reading.places import without_folders
 from troubleshoot.reading.report import Mention
 
 #: More mentions than this tell nothing more: a log that prints its configuration at each step.
@@ -27,9 +28,11 @@ CARD_NUMBER = searched(r"(?:10[5-8]|16[56]|20[678]|30[5-9]|40[6-9]|50[6-9])0")
 class Found:
     """The text that is searched, and the mentions found in it so far."""
 
-    def __init__(self, text: str, low: str, starts: list[int], numbers: list[int], told: set[int]) -> None:
-        self.text = text
-        self.low = low
+    def __init__(self, written: str, starts: list[int], numbers: list[int], told: set[int]) -> None:
+        self.written = written
+        #: ... with the reporter's folders blanked: he asks for nothing by their names
+        self.text = text = without_folders(written)
+        self.low = low = text.lower()
         self.words = set(_WORD.findall(low))
         # "rtx2080" and "qwen2" count as their names too.
         self.words.update([word.rstrip("0123456789") for word in self.words])
@@ -51,8 +54,8 @@ class Found:
         if name == "mentioned" and number in self._told:
             return
         begin = self._starts[row]
-        finish = self.text.find("\n", begin)
-        line = self.text[begin : finish if finish >= 0 else None].strip()
+        finish = self.written.find("\n", begin)
+        line = self.written[begin : finish if finish >= 0 else None].strip()
         self.seen[key] = Mention(kind, name, value, number, line if len(line) <= 200 else redacted_start(line, 200))
 
     def is_told(self, at: int) -> bool:
@@ -98,8 +101,7 @@ def find_mentions(lines: list[str], numbers: list[int], quoted: set[int], told: 
             break
     if not kept:
         return ()
-    text = "\n".join(kept)
-    found = Found(text, text.lower(), starts, rows, told or set())
+    found = Found("\n".join(kept), starts, rows, told or set())
     _run(found)
     return tuple(sorted(found.seen.values(), key=lambda one: one.line))
 

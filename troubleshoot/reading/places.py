@@ -3,10 +3,11 @@
 # ruff: noqa: SIM905  (lists of words read better as text)
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
 from troubleshoot.basics.names import is_folder
-from troubleshoot.basics.patterns import anchored
+from troubleshoot.basics.patterns import anchored, searched
 from troubleshoot.reading.report import Frame, Place
 
 #: Libraries whose files are recognised without ``site-packages`` before them: shortened pastes and source checkouts.
@@ -66,6 +67,34 @@ def locate(path: str) -> tuple[str, str]:
     if _BIN.match(path) and not path.endswith(".py"):
         return "python", path
     return _checkout(path)
+
+
+#: The folders of an absolute path, or of one in the home folder. An address (https://...) is none, nor is "and/or".
+_FOLDERS = searched(r"(?<![\w.:/\\~<-])(?:~|[A-Za-z]:)?[/\\](?:[^\s/\\:\"'`<>|*?,;()\[\]{}=]{1,100}+[/\\])++(?=[\w.])")
+#: Where ComfyUI and the web UIs keep what users install as checkouts.
+PLUGIN_FOLDERS = frozenset({"custom_nodes", "extensions"})
+_KEPT = KNOWN_PACKAGES | PLUGIN_FOLDERS | {"site-packages", "dist-packages"}
+_SEPARATOR = searched(r"[/\\]")
+
+
+def without_folders(text: str) -> str:
+    """Return a text with the folders of absolute paths blanked, every place kept: what somebody calls his folders tells nothing.
+
+    The name of the file stays, and so does what a package, a plug-in or ``site-packages`` (with the Python above it) is the beginning of.
+    """
+    return _FOLDERS.sub(_blanked, text) if "/" in text or "\\" in text else text
+
+
+def _blanked(match: re.Match[str]) -> str:
+    folders = match[0]
+    begin = 0
+    for separator in _SEPARATOR.finditer(folders):
+        name = folders[begin : separator.start()]
+        if name in _KEPT:
+            kept = begin - 1 if "packages" not in name else max(folders.rfind(folders[begin - 1], 0, begin - 1), 0)
+            return " " * kept + folders[kept:]
+        begin = separator.end()
+    return " " * (len(folders) - 1) + folders[-1]
 
 
 def is_outside(owner: str) -> bool:

@@ -91,7 +91,9 @@ def load_report_file(path: os.PathLike[str] | BinaryIO) -> Loaded:
         with Path(name).open("rb") as file:
             return _load_stream(file, name)
     except FileNotFoundError:
-        raise InputError(f"{name}: there is no such file. Give the path of a log, or - to read standard input.") from None
+        raise InputError(
+            f"{name}: there is no such file. Give the path of a log, the message itself in quotes, or - to read standard input."
+        ) from None
     except IsADirectoryError:
         raise InputError(f"{name} is a directory. Give the log file in it that holds the failure.") from None
     except PermissionError:

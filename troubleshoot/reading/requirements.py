@@ -607,7 +607,7 @@ def _card(line: str) -> str | None:
     from troubleshoot.reading.mention_models import gpus
     from troubleshoot.reading.mentions import Found
 
-    found = Found(line, line.lower(), [0], [1], set())
+    found = Found(line, [0], [1], set())
     gpus(found)
     for one in found.seen.values():
         if one.kind == "gpu":

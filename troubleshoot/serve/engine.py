@@ -8,16 +8,19 @@ from typing import Any
 
 from troubleshoot.basics.errors import InputError
 from troubleshoot.basics.redact import redact_data, redact_text, redacted_start
-from troubleshoot.engine.diagnosis import diagnose, recall
-from troubleshoot.engine.evidence import VOCABULARY, environment_of, is_among
+from troubleshoot.engine.answers import fact_problem
+from troubleshoot.engine.diagnosis import diagnose, question_for_model, recall
+from troubleshoot.engine.evidence import environment_of
 from troubleshoot.engine.result import Diagnosis, IssueDiagnosis
-from troubleshoot.knowledge import KnowledgeBase, load_kb
+from troubleshoot.knowledge import KnowledgeBase, current_kb, load_kb
 from troubleshoot.knowledge.base import shipped_root
 from troubleshoot.knowledge.schema import Entry
+from troubleshoot.reader import Prompt
 from troubleshoot.reading import Report, read_report
 from troubleshoot.reading.environment.machine import Environment
 from troubleshoot.reading.environment.merging import merge
 from troubleshoot.reading.environment.parse import parse_environment
+from troubleshoot.serve.consulting import Said, Told
 from troubleshoot.serve.settings import Settings
 from troubleshoot.telling.facts import relevant_packages
 
@@ -39,7 +42,7 @@ class Engine:
         """
         self.settings = settings
         self.base: KnowledgeBase = load_kb(settings.overlays)
-        _, wrong = usable(settings.assume)
+        _, wrong = usable(settings.assume, self.base)
         if wrong:
             raise InputError(f"an assumption cannot be used: {wrong[0]}")
 
@@ -75,20 +78,47 @@ class Engine:
         gpu: str | None = None,
         have: Mapping[str, str] | None = None,
         language: str | None = None,
+        said: Said | None = None,
     ) -> tuple[Diagnosis, tuple[str, ...]]:
-        """Diagnose a report and return what could not be used of the rest, each in a sentence."""
+        """Diagnose a report and return what could not be used of the rest, each in a sentence.
+
+        ``said`` is what the operator's language model answered to :meth:`question`; without one, nothing is said of it.
+        """
+        read, stated, given, wrong = self._prepared(report, environment, joined(answers, gpu, have))
+        model = self.settings.reader
+        diagnosis = diagnose(
+            read, environment=stated, kb=self.base, language=language or self.settings.language, answers=given,
+            reader=Told(model.model, said) if model is not None and said is not None else None,
+        )  # fmt: skip
+        return diagnosis, wrong
+
+    def question(
+        self,
+        report: str | bytes,
+        *,
+        environment: Mapping[str, Any] | str | None = None,
+        answers: Mapping[str, str] | None = None,
+        gpu: str | None = None,
+        have: Mapping[str, str] | None = None,
+    ) -> Prompt | None:
+        """Return what the operator's language model is to be asked about a report; None where it need not be."""
+        read, stated, given, _ = self._prepared(report, environment, joined(answers, gpu, have))
+        return question_for_model(read, environment=stated, kb=self.base, answers=given)
+
+    def _prepared(
+        self, report: str | bytes | Report, environment: Mapping[str, Any] | str | None, answers: Mapping[str, str]
+    ) -> tuple[Report, Environment, dict[str, str], tuple[str, ...]]:
+        """Return the report, its environment, the facts that hold beside it, and what could not be used."""
         read = report if isinstance(report, Report) else read_report(report)
         stated, errors = self.environment(read, environment)
-        given, wrong = usable(joined(answers, gpu, have))
-        given = {**self.assumed(read, stated, given), **given}
-        diagnosis = diagnose(read, environment=stated, kb=self.base, language=language or self.settings.language, answers=given)
-        return diagnosis, (*errors, *wrong)
+        given, wrong = usable(answers, self.base)
+        return read, stated, {**self.assumed(read, stated, given), **given}, (*errors, *wrong)
 
     def recall(
         self, issue: str, cause: str | None, answers: Mapping[str, str], listed: Sequence[str], language: str
     ) -> tuple[Diagnosis, tuple[str, ...]]:
         """Return the diagnosis of an issue whose report is gone, with what is still known of the environment."""
-        given, wrong = usable({**self.settings.assume, **self.stated_in("\n\n".join(listed)), **answers})
+        given, wrong = usable({**self.settings.assume, **self.stated_in("\n\n".join(listed)), **answers}, self.base)
         return recall(issue, cause, kb=self.base, language=language, answers=given), wrong
 
     def said(self, text: str, listed: Sequence[str]) -> frozenset[str]:
@@ -162,12 +192,12 @@ def joined(answers: Mapping[str, str] | None, gpu: str | None, have: Mapping[str
     return {**(answers or {}), **({"gpu": gpu} if gpu else {}), **{f"package.{name}": version for name, version in (have or {}).items()}}
 
 
-def usable(given: Mapping[str, str]) -> tuple[dict[str, str], tuple[str, ...]]:
+def usable(given: Mapping[str, str], base: KnowledgeBase | None = None) -> tuple[dict[str, str], tuple[str, ...]]:
     """Return the facts that can be used, and for each of the others a sentence that says why not."""
     found: dict[str, str] = {}
     wrong: list[str] = []
     for name, value in list(given.items())[:_MOST_ANSWERS]:
-        problem = _problem(name, value)
+        problem = _problem(name, value, base if base is not None else current_kb())
         if problem:
             wrong.append(redact_text(problem))
         else:
@@ -177,30 +207,11 @@ def usable(given: Mapping[str, str]) -> tuple[dict[str, str], tuple[str, ...]]:
     return found, tuple(wrong)
 
 
-def _problem(name: str, value: str) -> str | None:
+def _problem(name: str, value: str, base: KnowledgeBase) -> str | None:
     value = value.strip()
     if not value or len(value) > _MOST_CHARS or len(name) > _MOST_CHARS or not (name + value).isprintable():
         return f"the value of {redacted_start(name, 60)!r} cannot be used: give one line of at most {_MOST_CHARS} characters"
-    if name == "gpu":
-        from troubleshoot.reading.environment.hardware import accelerator_from_text
-
-        try:
-            accelerator_from_text(value)
-        except InputError as error:
-            return str(error)
-        return None
-    if not is_among(name, VOCABULARY):
-        import difflib
-
-        close = difflib.get_close_matches(name, sorted(VOCABULARY), n=2)
-        return f"no fact is called {name!r}." + (f" Did you mean: {', '.join(close)}?" if close else " For example: package.apex")
-    if name in ("gpu.memory", "gpu.count") and not (value.isascii() and value.replace(".", "", 1).isdigit()):
-        return f"{value!r} is no number: give one such as 16 for {name}"
-    if name.startswith("dtype."):
-        from troubleshoot.basics.dtypes import parse_dtype
-
-        return None if parse_dtype(value) else f"{value!r} is no dtype: give one such as float16, bfloat16 or float32 for {name}"
-    return None
+    return fact_problem(name, value, base)
 
 
 def _given_environment(given: Mapping[str, Any] | str) -> Environment:

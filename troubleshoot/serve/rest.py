@@ -21,7 +21,7 @@ _DIAGNOSIS: dict[str, Any] = {
     "type": "object",
     "required": [
         "schema", "tool", "knowledge", "verdict", "reason", "summary", "failures", "environment", "diagnoses", "questions", "culprit",
-        "place", "operands", "contrasts", "outside", "errors", "numbers", "requirements",
+        "place", "operands", "contrasts", "outside", "errors", "numbers", "requirements", "reader",
     ],
     "properties": {
         "schema": {"const": 1},
@@ -61,6 +61,7 @@ _DIAGNOSIS: dict[str, Any] = {
         "errors": {"type": "array", "items": {"type": "string"}, "description": "What could not be used, each in a sentence."},
         "numbers": {"type": "array", "items": _OBJECT, "description": "What the report's numbers tell of dtypes, with their lines."},
         "requirements": {"type": "array", "items": _OBJECT, "description": "What refusals accept, refuse and got, with their lines."},
+        "reader": {"type": ["object", "null"], "description": "What a language model contributed; null where the operator uses none."},
     },
 }  # fmt: skip
 _LIST = {"type": "array", "items": _OBJECT}
@@ -86,7 +87,9 @@ def rest_router(work: Work, feedback: Feedback | None) -> APIRouter:
         openapi_extra=described(DiagnoseRequest, _TEXT),
     )
     async def diagnose(request: Request) -> Response:
-        answer, verdict = await work.do(tasks.diagnose, request.headers.get("content-type", ""), await request.body())
+        kind, body = request.headers.get("content-type", ""), await request.body()
+        said = await work.said(tasks.question, kind, body)
+        answer, verdict = await work.do(tasks.diagnose, kind, body, said)
         work.metrics.diagnosis(verdict)
         return _json(answer)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from troubleshoot.basics import word_tables
 from troubleshoot.telling.words import Words
 
 if TYPE_CHECKING:
@@ -27,10 +28,11 @@ def relevant_packages(diagnosis: Diagnosis, shown: IssueDiagnosis | None, limit:
     names: dict[str, None] = {"torch": None}
     owners = [shown.issue.partition("/")[0]] if shown is not None else []
     owners += [failure.place.library.partition("/")[0] for failure in diagnosis.report.failures if failure.place.library]
-    # Code that a model brings along (transformers_modules) is no package.
-    for owner in [owner for owner in owners if not owner.endswith("_modules")]:
+    # What an issue is filed under may be a family (amp, numerics), and code that a model brings along (transformers_modules) is no package.
+    stated_names = {one.name for one in diagnosis.environment.packages}
+    for owner in owners:
         name = _distribution(owner)
-        if diagnosis.environment.package(name) is not None:
+        if name in stated_names or (owner in word_tables.MODULES and diagnosis.environment.package(name) is not None):
             names[name] = None
     if shown is not None:
         for fix in shown.fixes:

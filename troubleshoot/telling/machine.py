@@ -103,21 +103,23 @@ def _accelerators(environment: Environment, words: Words) -> tuple[Block, ...]:
 def device_document(device: Accelerator | None, language: str) -> Document:
     """Return the page of a GPU that is named, None for the CPU: which dtypes it has."""
     words = Words(language)
-    devices: list[tuple[str, Accelerator | str]] = [("CPU", "cpu") if device is None else (device.name, device)]
-    sections = (Section(words("Support"), _states(devices, words)),)
+    shown = ("CPU", Accelerator("CPU", "cpu", "report")) if device is None else (device.name, device)
+    sections = (Section(words("Support"), _states([shown], words)),)
     title = "CPU" if device is None else accelerator_text(words, device, with_source=False)
     return Document(badge="", title=title, sections=sections, language=words.language)
 
 
 def _support(environment: Environment, words: Words) -> tuple[Block, ...]:
-    devices: list[tuple[str, Accelerator | str]] = []
+    from troubleshoot.reading.environment.dtype_support import cpu_of
+
+    devices: list[tuple[str, Accelerator]] = []
     for one in environment.accelerators:
         if all(one.name != name for name, _ in devices):
             devices.append((one.name, one))
-    return _states([*devices, ("CPU", "cpu")], words)
+    return _states([*devices, ("CPU", cpu_of(environment))], words)
 
 
-def _states(devices: list[tuple[str, Accelerator | str]], words: Words) -> tuple[Block, ...]:
+def _states(devices: list[tuple[str, Accelerator]], words: Words) -> tuple[Block, ...]:
     """Return the dtypes of devices as a table, with what follows from them below it."""
     from troubleshoot.reading.environment import support
 

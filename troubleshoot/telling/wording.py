@@ -5,7 +5,7 @@ from __future__ import annotations
 from troubleshoot.basics.redact import redacted_start
 from troubleshoot.engine.findings import Findings
 from troubleshoot.engine.fixes import HeldFix, actions
-from troubleshoot.engine.matching.releases import affected_texts
+from troubleshoot.engine.matching.releases import affected_texts, affected_zh
 from troubleshoot.engine.questions import Asked
 from troubleshoot.engine.ranking import Hypothesis
 from troubleshoot.engine.result import Diagnosis, EvidenceItem, FixAdvice, IssueDiagnosis, Outside, Question
@@ -35,7 +35,8 @@ def worded(found: Findings, language: str) -> Diagnosis:
         tool=__version__,
         language=language,
         errors=found.errors,
-        refuted=found.refuted,
+        refuted=tuple((issue, _said(item, language)) for issue, item in found.refuted),
+        reader=found.reader,
         outside=_outside(found, language),
         caught=_caught(found),
     )
@@ -102,7 +103,7 @@ def _issue(hypothesis: Hypothesis, fixes: tuple[HeldFix, ...], base: KnowledgeBa
             note = title.zh if language == "zh" else title.en
     elif entry.affected and hypothesis.candidate.affected.state is None:
         # The releases are part of the claim, and nobody has said which one it is.
-        ranges = affected_texts(entry.affected)
+        ranges = _affected(entry, language)
         note = f"若为 {'、'.join(ranges)}" if language == "zh" else f"if {' and '.join(ranges)}"
     return IssueDiagnosis(
         issue=entry.id,
@@ -113,11 +114,12 @@ def _issue(hypothesis: Hypothesis, fixes: tuple[HeldFix, ...], base: KnowledgeBa
         cause_confidence=hypothesis.cause_confidence,
         explanation=(chinese.explanation if chinese else entry.explanation).strip(),
         note=note,
-        kind=entry.kind,
+        # A cause by itself is told as an entry; an entry of the base may bear its name.
+        kind=entry.kind if entry.id in base.index.ids and base.entry(entry.id) is entry else "cause",
         impact=entry.impact,
-        affected=affected_texts(entry.affected),
+        affected=_affected(entry, language),
         models=entry.models,
-        evidence=(*hypothesis.candidate.evidence, *_words(hypothesis, language)),
+        evidence=(*(_said(item, language) for item in hypothesis.candidate.evidence), *_words(hypothesis, language)),
         fixes=tuple(_advice(one, hypothesis, language) for one in fixes),
         references=tuple(one.url for one in entry.references),
         verify=f"troubleshoot verify {entry.id}" if entry.verify else None,
@@ -125,6 +127,13 @@ def _issue(hypothesis: Hypothesis, fixes: tuple[HeldFix, ...], base: KnowledgeBa
     )
 
 
+def _affected(entry: Entry, language: str) -> tuple[str, ...]:
+    return tuple(map(affected_zh, entry.affected)) if language == "zh" else affected_texts(entry.affected)
+
+
+def _said(item: EvidenceItem, language: str) -> EvidenceItem:
+    """Return evidence in a language; what is quoted stays as it is."""
+    return EvidenceItem(item.state, item.kind, item.zh if language == "zh" and item.zh else item.text, item.line)
 #: The facts that a message's holes tell of operands, and what they operate on. The rest of a message is quoted, not taken apart.
 _TOLD = ("dtype.", "device.", "name.kernel", "name.argument", "name.method")
 

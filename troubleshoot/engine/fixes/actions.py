@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from troubleshoot.basics.names import is_distribution, is_requirement
+from troubleshoot.basics.patterns import searched
 
 #: action -> (required companions, optional companions)
 ACTIONS: dict[str, tuple[frozenset[str], frozenset[str]]] = {
@@ -100,6 +101,40 @@ def command(action: Mapping[str, Any], installer: str = "pip") -> str | None:
     return f"{verb.get(installer, verb['pip'])} {wanted}"
 
 
+#: "pip install", "uv pip install" and what follows it on its line, up to a remark or the next command.
+_PIP = searched(r"\bpip3?\s{1,3}install\b([^\n;&|#`，。；）]{0,400})")
+#: Options that take a value.
+_WITH_VALUE = frozenset({"--index-url", "--extra-index-url", "-i", "-f", "--find-links", "-r", "--requirement", "-c", "--constraint", "-t"})
+#: What commands in texts write where a name belongs.
+_PLACES = frozenset({"LIBRARY", "PACKAGE", "<package>", PLACEHOLDER})
+
+
+def named_distributions(action: Mapping[str, Any]) -> list[str]:
+    """Return the distributions that an action's command, or a command within its code, installs by their names.
+
+    In advice a command runs on into the sentence: there is no telling where it ends.
+    """
+    name = kind_of(action)
+    if name in ("upgrade", "downgrade", "install"):
+        wanted = [str(action[name])]
+    else:
+        wanted = [word for match in _PIP.finditer(str(action[name])) for word in _arguments(match[1])] if name != "advice" else []
+    bare = (searched(r"[\[<>=!~ ]").split(word.strip("'\""))[0] for word in wanted if word not in _PLACES)
+    return [one for one in dict.fromkeys(bare) if one and is_distribution(one)]
+
+
+def _arguments(text: str) -> list[str]:
+    """Return the requirements of a command: no options with their values, no addresses, no paths."""
+    found: list[str] = []
+    skip = False
+    for word in text.split():
+        if skip or word.startswith("-"):
+            skip = not skip and word in _WITH_VALUE
+        elif "/" not in word and word != ".":
+            found.append(word)
+    return found
+
+
 def code(action: Mapping[str, Any]) -> str | None:
     """Return what to write: Python, or a flag or configuration line; None for commands and advice."""
     name = kind_of(action)
@@ -144,7 +179,8 @@ def _patch_code(action: Mapping[str, Any]) -> str:
         target = "model.device" if device == "model" else repr(device)
         return f"inputs = {{k: v.to({target}) for k, v in inputs.items()}}"
     if name == "autocast":
-        return f'with torch.autocast("cuda", dtype={"model.dtype" if dtype == "dtype" else dtype}):\n    outputs = model(**inputs)'
+        shown = "model.dtype" if dtype == "dtype" else dtype
+        return f'with torch.autocast("{action.get("device", "cuda")}", dtype={shown}):\n    outputs = model(**inputs)'
     if name == "set_attention":
         return f'model = AutoModel.from_pretrained(..., attn_implementation="{action["implementation"]}")'
     # Not -inf: where every logit is NaN, a row of -inf would again have no distribution.

@@ -6,49 +6,42 @@ The library is the distribution, or the plug-in of ComfyUI or a web UI, that hol
 called torch, a newer release of a library changes nothing.
 
 A path is free text, and so is a listing that was pasted: whoever wrote them could bring a stranger's package into a command. So a command
-names a distribution only where it is well known, or where this machine has it; the advice stays, with LIBRARY in words.
+names a distribution only where the table of modules (``kb/words/modules.yaml``) or this machine knows that it brings the module that
+failed: ``whisper`` is openai-whisper. The advice stays, with LIBRARY in words.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import msgspec
 
+from troubleshoot.basics import word_tables
 from troubleshoot.engine.evidence import FailureFacts
 from troubleshoot.engine.fixes.actions import PLACEHOLDER
 from troubleshoot.engine.matching.conditions import Context
 from troubleshoot.knowledge.schema import Fix
-from troubleshoot.reading.environment.package_names import distribution_of
-from troubleshoot.reading.places import KNOWN_PACKAGES
-
-#: Distributions whose import name is not their name on the package index.
-_DISTRIBUTIONS = {"open_clip": "open_clip_torch"}
-
+from troubleshoot.reading.environment.package_names import normalise_name
 
 #: Names in reports are free text: this many fixes with a name in them are kept.
 _MOST_NAMED = 500
 
 
-#: Distributions of the package index that commands name besides the packages that frames are told apart by.
-_WELL_KNOWN = frozenset({
-    "autoawq", "captum", "cellpose", "dgl", "fastai", "flash-attn", "gguf", "lycoris-lora", "model2vec", "numpy", "openai-whisper",
-    "pytorch-forecasting", "pytorch-lightning", "rwkv", "sageattention", "scikit-learn", "segmentation-models-pytorch", "tabpfn",
-    "torchdiffeq", "transformer-engine", "vector-quantize-pytorch",
-})  # fmt: skip
+def installable(module: str, context: Context) -> str | None:
+    """Return the distribution that a command may name for a module: the one that this machine has it from, where the command is for this
+    machine; else the one that the table knows; None where nobody knows.
+    """
+    known = word_tables.MODULES.get(module)
+    environment = context.facts.environment
+    if environment.source == "local":
+        package = environment.package(normalise_name(known)) if known else None
+        if package is None or package.absent:
+            return _installed(module) or known
+    return known
 
 
-@lru_cache(maxsize=1)
-def _known() -> frozenset[str]:
-    return _WELL_KNOWN.union(map(distribution_of, KNOWN_PACKAGES))
+def _installed(module: str) -> str | None:
+    from importlib.metadata import packages_distributions
 
-
-def _is_known(name: str, context: Context) -> bool:
-    """Tell whether a command may name a distribution: it is well known, or this machine or the user's own file of facts has it."""
-    if name in _known():
-        return True
-    package = context.facts.package(name)
-    return package is not None and not package.absent and package.source in ("local", "file")
+    return next(iter(packages_distributions().get(module, ())), None)
 
 
 def without_name(text: str, language: str = "en") -> str:
@@ -78,21 +71,23 @@ def name_library(fix: Fix, context: Context) -> Fix | None:
     owner = (failure.called_by or failure.plugin) if failure is not None else None
     if owner is None and titled:
         return None
-    if failure is not None and failure.called_by is not None and not _is_known(distribution_of(failure.called_by), context):
-        return nameless(fix)
+    if failure is not None and failure.called_by is not None:
+        owner = installable(failure.called_by, context)
+        if owner is None:
+            return nameless(fix)
     # A server sees many reports about few libraries.
     named: dict[tuple[int, str | None], tuple[Fix, Fix]] = context.programs.named
     known = named.get((id(fix), owner))
     if known is None or known[0] is not fix:
         if len(named) >= _MOST_NAMED:
             named.clear()
-        known = named[(id(fix), owner)] = (fix, _of_owner(fix, failure))
+        known = named[(id(fix), owner)] = (fix, _of_owner(fix, failure, owner))
     return known[1]
 
 
-def _of_owner(fix: Fix, failure: FailureFacts | None) -> Fix:
-    if failure is not None and failure.called_by is not None:
-        return _named(fix, _DISTRIBUTIONS.get(failure.called_by, failure.called_by.replace("_", "-")))
+def _of_owner(fix: Fix, failure: FailureFacts | None, owner: str | None) -> Fix:
+    if owner is not None and failure is not None and failure.called_by is not None:
+        return _named(fix, owner)
     if failure is not None and failure.plugin is not None:
         return _of_plugin(fix, failure.plugin)
     return nameless(fix)

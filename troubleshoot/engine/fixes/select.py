@@ -7,12 +7,13 @@ from collections.abc import Callable
 import msgspec
 
 from troubleshoot.basics.versions import parse_version
-from troubleshoot.engine.evidence import CAUGHT, Facts, is_among
+from troubleshoot.engine.evidence import CAUGHT, is_among
 from troubleshoot.engine.fixes import actions
 from troubleshoot.engine.fixes.defaults import FITS, UNSAID, Fit, default_fit
 from troubleshoot.engine.fixes.library import name_library
+from troubleshoot.engine.fixes.machine import failed_here, impossible, on_device
 from troubleshoot.engine.fixes.price import weight_fit
-from troubleshoot.engine.matching.conditions import Context, evaluate
+from troubleshoot.engine.matching.conditions import Context, Outcome, evaluate
 from troubleshoot.engine.matching.wording import describe
 from troubleshoot.engine.ranking import Hypothesis
 from troubleshoot.engine.result import SeenRun
@@ -36,8 +37,14 @@ def fixes_for(hypothesis: Hypothesis, base: KnowledgeBase, seen: SeenFor) -> tup
     Left out are those for what a report says, where it does not say so: nobody can be asked for that.
     """
     held = [(fix, fit_of(fix, hypothesis.candidate.context)) for fix in candidate_fixes(hypothesis, base)]
-    told = [HeldFix(fix, fit, seen(hypothesis.entry.id, fix.id)) for fix, fit in held if fit is not UNSAID]
+    told = [_with_runs(fix, fit, seen(hypothesis.entry.id, fix.id), hypothesis) for fix, fit in held if fit is not UNSAID]
     return tuple(sorted(told, key=lambda one: _order(one.fit)))
+
+
+def _with_runs(fix: Fix, fit: Fit, runs: tuple[SeenRun, ...], hypothesis: Hypothesis) -> HeldFix:
+    """Hold a fix against what was seen when it was run; the runs of a family are of one of its causes."""
+    failed = failed_here(runs, hypothesis.candidate.context) if fit.fits is not False and hypothesis.weighted is None else None
+    return HeldFix(fix, failed or fit, runs)
 
 
 def first_fix(hypothesis: Hypothesis, base: KnowledgeBase) -> str:
@@ -66,7 +73,7 @@ def candidate_fixes(hypothesis: Hypothesis, base: KnowledgeBase) -> tuple[Fix, .
     """Return the entry's own fixes for the cause; a family, or an entry without fixes, adds the general advice for the cause."""
     context = hypothesis.candidate.context
     named = (name_library(fix, context) for fix in fixes_of(hypothesis.entry, hypothesis.cause, base))
-    return tuple(fix for fix in named if fix is not None)
+    return tuple(on_device(fix, context) for fix in named if fix is not None)
 
 
 def fixes_of(entry: Entry, cause: str, base: KnowledgeBase) -> tuple[Fix, ...]:
@@ -95,12 +102,12 @@ def fit_of(fix: Fix, context: Context) -> Fit:
     for condition in fix.unless:
         outcome = evaluate(condition, context)
         if outcome.state:
-            return Fit(False, outcome.text or describe(condition))
+            return _ruled_out(outcome, condition)
     undecided: Fit | None = None
     for condition in fix.when:
         outcome = evaluate(condition, context)
         if outcome.state is False:
-            return Fit(False, outcome.text or describe(condition))
+            return _ruled_out(outcome, condition)
         if outcome.state is None:
             askable = _askable(condition, context)
             if askable is None:
@@ -108,9 +115,9 @@ def fit_of(fix: Fix, context: Context) -> Fit:
             if undecided is not None:
                 continue
             undecided = Fit(None, f"if {describe(askable)}", _about(askable), why_zh=f"取决于：{describe(askable, 'zh')}")
-    installed = _already(fix, context.facts)
-    if installed is not None:
-        return installed
+    unfit = _already(fix, context) or impossible(fix, context)
+    if unfit is not None:
+        return unfit
     default = default_fit(fix.kind, context)
     if default.fits and any(evaluate(condition, context).state for condition in fix.later):
         default = msgspec.structs.replace(default, late=True)
@@ -134,6 +141,10 @@ def fit_of(fix: Fix, context: Context) -> Fit:
         priced.why_zh or default.why_zh,
         default.warning_zh or priced.warning_zh,
     )
+
+
+def _ruled_out(outcome: Outcome, condition: Condition) -> Fit:
+    return Fit(False, outcome.text or describe(condition), why_zh=outcome.zh or outcome.text or describe(condition, "zh"))
 
 
 #: What a user can tell although a message tells it as well.
@@ -165,28 +176,40 @@ def _about(condition: Condition) -> str | None:
     return condition.fact
 
 
-def _already(fix: Fix, facts: Facts) -> Fit | None:
-    """An upgrade to a release that is there already, or below it, is no fix; nor is removing what is absent."""
+def _already(fix: Fix, context: Context) -> Fit | None:
+    """What is in use is no fix: a release that is there already, or one beyond it, a package that is there, autocast where it is on.
+
+    Nor is removing what is absent.
+    """
     kind = actions.kind_of(fix.action)
     name = str(fix.action.get(kind, ""))
+    if fix.kind == "enable-autocast" and {fact.value for fact in context.facts.get("autocast")} == {"on"}:
+        return Fit(False, "autocast is on", why_zh="autocast 已经开启")
+    if kind == "patch":
+        wanted = str(fix.action.get("implementation", ""))
+        used = {fact.value for fact in context.facts.get("attention")}
+        return Fit(False, f"{wanted} is in use", why_zh=f"已在使用 {wanted}") if wanted and used == {wanted} else None
     if kind not in ("upgrade", "downgrade", "install", "uninstall"):
         return None
-    package = facts.package(name)
+    package = context.facts.package(name)
     if package is None:
         return None
     if kind == "uninstall":
         return Fit(False, f"{name} is not installed", why_zh=f"没有安装 {name}") if package.absent else None
     want = parse_version(str(fix.action["to"])) if "to" in fix.action else None
+    installed = Fit(False, " ".join(f"{name} {package.told} is installed".split()), why_zh=f"已安装 {name} {package.told}".rstrip())
     if want is None:
-        return None
+        return installed if kind == "install" and not package.absent else None
 
     def there(version: str) -> bool | None:
         have = parse_version(version)
         if have is None:
             return None
-        return (kind == "upgrade" and have >= want) or (kind == "downgrade" and have <= want)
+        return (kind == "upgrade" and have >= want) or (kind == "downgrade" and have <= want) or have == want
 
     if package.holds(there):
+        if kind == "install":
+            return installed
         way, way_zh = ("later", "更高") if kind == "upgrade" else ("earlier", "更低")
         why_zh = f"{name} {package.told} 已是 {want} 或{way_zh}的版本"
         return Fit(False, f"{name} {package.told} is already at {want} or {way}", why_zh=why_zh)

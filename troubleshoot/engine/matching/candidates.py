@@ -12,9 +12,19 @@ import msgspec
 
 from troubleshoot.basics.lazy import lazy_attribute
 from troubleshoot.engine.evidence import Facts, FailureFacts
-from troubleshoot.engine.matching.conditions import UNKNOWN, Context, Outcome, Reading, frame_matches, nowhere
+from troubleshoot.engine.matching.conditions import (
+    UNKNOWN,
+    Context,
+    Outcome,
+    Reading,
+    frame_matches,
+    no_frame,
+    nowhere,
+    places_of,
+    seen_frame,
+)
 from troubleshoot.engine.matching.dependencies import condition_facts
-from troubleshoot.engine.matching.releases import affected_texts, hold_releases
+from troubleshoot.engine.matching.releases import affected_texts, affected_zh, hold_releases
 from troubleshoot.engine.matching.search import Hit, Search
 from troubleshoot.engine.matching.wording import describe
 from troubleshoot.engine.result import EvidenceItem
@@ -81,7 +91,7 @@ class Candidate(msgspec.Struct, frozen=True, dict=True, eq=False):
         for kind, outcomes in (("frames", (self.frames,)), ("version", (self.affected,)), ("fact", self.required)):
             for outcome in outcomes:
                 if outcome.state is False:
-                    return EvidenceItem("refutes", kind, outcome.text, outcome.line)
+                    return EvidenceItem("refutes", kind, outcome.text, outcome.line, outcome.zh)
         return None
 
     @lazy_attribute
@@ -92,25 +102,27 @@ class Candidate(msgspec.Struct, frozen=True, dict=True, eq=False):
         for program in self.context.programs.entry(self.entry).refuting:
             outcome = program(self.context)
             if outcome.state:
-                return EvidenceItem("refutes", "fact", outcome.text, outcome.line)
+                return EvidenceItem("refutes", "fact", outcome.text, outcome.line, outcome.zh)
         return None
 
     @lazy_attribute
     def evidence(self) -> tuple[EvidenceItem, ...]:
         """What supports, refutes, and is unknown, for showing."""
-        items = [
-            EvidenceItem("supports", self.where if self.where in ("symptom", "similar", "cut") else "message", self.hit.text, self.hit.line)
-        ]
+        items: list[EvidenceItem] = []
+        if self.hit.text:
+            where = self.where if self.where in ("symptom", "similar", "cut") else "message"
+            items.append(EvidenceItem("supports", where, self.hit.text, self.hit.line))
         known = [("frames", self.frames), ("model", self.model), ("version", self.affected)]
         known += [("fact", outcome) for outcome in (*self.required, *self.supporting) if outcome.state]
-        items += [EvidenceItem("supports", kind, outcome.text, outcome.line) for kind, outcome in known if outcome.state]
+        items += [EvidenceItem("supports", kind, outcome.text, outcome.line, outcome.zh) for kind, outcome in known if outcome.state]
         if self.refuted_by is not None:
             items.append(self.refuted_by)
         for condition, outcome in zip(self.entry.evidence.required, self.required, strict=False):
             if outcome.state is None:
-                items.append(EvidenceItem("unknown", "fact", describe(condition)))
+                items.append(EvidenceItem("unknown", "fact", describe(condition), None, describe(condition, "zh")))
         if self.entry.affected and self.affected.state is None:
-            items.append(EvidenceItem("unknown", "version", ", ".join(affected_texts(self.entry.affected))))
+            zh = "，".join(map(affected_zh, self.entry.affected))
+            items.append(EvidenceItem("unknown", "version", ", ".join(affected_texts(self.entry.affected)), None, zh))
         return tuple(items)
 
     @lazy_attribute
@@ -236,13 +248,14 @@ def find_candidates(search: Search, facts: Facts, before: Matches | None = None,
     return Matches(tuple(candidates), _scope(report, scoped, candidates, base), wishes)
 
 
-def recalled(entry: Entry, facts: Facts, search: Search) -> Candidate:
-    """Hold an entry that an earlier report led to against the facts alone."""
-    context = Context(facts, search.programs)
+def recalled(entry: Entry, facts: Facts, search: Search, place: int | None = None) -> Candidate:
+    """Hold an entry of which no pattern was found against the facts and the failure: an earlier report led to it, or a reader."""
+    failure = search.failures[place] if place is not None else None
+    context = Context(facts, search.programs, failure, {}, None, search.speech, search.leaning)
     programs = search.programs.entry(entry)
-    hit = Hit(-1, 0, (), "")
     return Candidate(
-        entry, None, hit, "message", context, [], 0,
+        entry, place, Hit(-1, 0, (), ""), "message", context, [], 0,
+        frames=_frames(entry.signature.frames, failure),
         model=_model(entry.models, context),
         affected=hold_releases(entry.affected, facts),
         required=_held(programs.required, context, (), frozenset()),
@@ -374,16 +387,16 @@ def _frames(patterns: tuple[FramePattern, ...], failure: FailureFacts | None) ->
     position = 0
     if any(pattern.file is not None and nowhere(pattern.file, failure) for pattern in patterns):
         if failure.complete:
-            return Outcome(False, f"no frame in {' then '.join(pattern.file or '' for pattern in patterns)}", failure.failure.line)
+            return no_frame(" → ".join(pattern.file or "" for pattern in patterns), failure.failure.line)
         return UNKNOWN
-    for frame, path in zip(failure.frames, failure.paths, strict=True):
+    for frame, path in places_of(patterns, failure):
         if frame_matches(patterns[position], frame, path):
             position += 1
             if position == len(patterns):
-                return Outcome(True, f"{path.rpartition('/')[2]}{f', in {frame.function}' if frame.function else ''}", frame.at)
+                return seen_frame(path, frame.function, frame.at)
     missing = patterns[position]
     if failure.complete:
-        return Outcome(False, f"no frame in {missing.file or missing.function or missing.code}", failure.failure.line)
+        return no_frame(str(missing.file or missing.function or missing.code), failure.failure.line)
     return UNKNOWN
 
 
@@ -392,7 +405,7 @@ def _model(patterns: tuple[str, ...], context: Context) -> Outcome:
         return UNKNOWN
     for fact in context.facts.get("model"):
         if any(_is_model(fact.value, pattern) for pattern in patterns):
-            return Outcome(True, f"model {fact.value}", fact.line)
+            return Outcome(True, f"model {fact.value}", fact.line, f"模型 {fact.value}")
     return UNKNOWN
 
 

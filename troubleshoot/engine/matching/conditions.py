@@ -22,15 +22,29 @@ from troubleshoot.reading.report import Frame
 class Outcome(msgspec.Struct, frozen=True):
     """The state of a condition: True, False, or None for unknown; ``text`` says what was seen, ``line`` where in the report.
 
+    ``zh`` says it in Chinese; empty where the text is of names and numbers, or quoted.
+
     A struct, as are the other small things of the matching: thousands are made per report, and a frozen dataclass takes ten times as long.
     """
 
     state: bool | None
     text: str = ""
     line: int | None = None
+    zh: str = ""
 
 
 UNKNOWN = Outcome(None)
+
+
+def seen_frame(path: str, function: str | None, line: int | None) -> Outcome:
+    """Return the outcome of a frame that is there."""
+    name = path.rpartition("/")[2]
+    return Outcome(True, f"{name}, in {function}", line, f"{name} 的 {function}") if function else Outcome(True, name, line)
+
+
+def no_frame(places: str, line: int | None = None) -> Outcome:
+    """Return the outcome of frames that a whole traceback has not."""
+    return Outcome(False, f"no frame in {places}", line, f"没有 {places} 中的帧")
 
 
 class Context(msgspec.Struct, frozen=True):
@@ -182,8 +196,8 @@ def compile_condition(condition: Condition) -> Program:
 
 def _any(conditions: tuple[Condition, ...]) -> Program:
     """Long lists of places and words are usual, and mostly none of them is there: these are looked up before anything else is done."""
-    places = [(f"/{one.frame}" if "/" in one.frame else one.frame, compile_condition(one)) for one in conditions if one.frame]
-    nowhere_ = Outcome(False, f"no frame in {next((one.frame for one in conditions if one.frame), '')}")
+    places = [(one.frame, compile_condition(one)) for one in conditions if one.frame]
+    nowhere_ = no_frame(next((one.frame for one in conditions if one.frame), ""))
     phrases: list[str] = []
     others: list[Program] = []
     for one in conditions:
@@ -203,9 +217,8 @@ def _any(conditions: tuple[Condition, ...]) -> Program:
                 unknown = True
             else:
                 refuted = nowhere_
-            paths = failure.all_paths if failure is not None else ""
-            for text, place in places:
-                if text in paths:
+            for part, place in places:
+                if failure is not None and not nowhere(part, failure):
                     outcome = place(context)
                     if outcome.state:
                         return outcome
@@ -215,7 +228,7 @@ def _any(conditions: tuple[Condition, ...]) -> Program:
             for phrase in phrases:
                 sentence = said(phrase)
                 if sentence is not None:
-                    return Outcome(True, sentence.text, sentence.line)
+                    return Outcome(True, sentence.text, sentence.line or None)
         for other in others:
             outcome = other(context)
             if outcome.state:
@@ -259,7 +272,7 @@ def _all(conditions: tuple[Condition, ...]) -> Program:
 
 
 def _negate(outcome: Outcome) -> Outcome:
-    return outcome if outcome.state is None else Outcome(not outcome.state, outcome.text, outcome.line)
+    return outcome if outcome.state is None else msgspec.structs.replace(outcome, state=not outcome.state)
 
 
 def frame_matches(pattern: FramePattern, frame: Frame, path: str) -> bool:
@@ -285,21 +298,29 @@ def path_contains(path: str, part: str) -> bool:
 
 
 def nowhere(part: str, failure: FailureFacts) -> bool:
-    """Tell whether no frame's path has a part (see :func:`path_contains`)."""
-    return (f"/{part}" if "/" in part else part) not in failure.all_paths
+    """Tell whether no frame's path has a part (see :func:`path_contains`).
+
+    A bare word is no place: it is not looked for in the folders that the reporter keeps his program in.
+    """
+    return f"/{part}" not in failure.all_paths if "/" in part else part not in failure.all_names
+
+
+def places_of(patterns: tuple[FramePattern, ...], failure: FailureFacts) -> zip[tuple[Frame, str]]:
+    """Return the frames, each with the path that the patterns are held against (see :func:`nowhere`)."""
+    bare = all(pattern.file is None or "/" not in pattern.file for pattern in patterns)
+    return zip(failure.frames, failure.names if bare else failure.paths, strict=True)
 
 
 def _frame(pattern: FramePattern) -> Program:
     """Mostly the place or its code is nowhere in the traceback, which one look at all paths, or at all code, tells."""
-    text = None if pattern.file is None else f"/{pattern.file}" if "/" in pattern.file else pattern.file
     code = None if pattern.code is None else squeezed(pattern.code)
-    absent = Outcome(False, f"no frame in {pattern.file or pattern.function or pattern.code}")
+    absent = no_frame(str(pattern.file or pattern.function or pattern.code))
 
     def program(context: Context) -> Outcome:
         failure = context.failure
         if failure is None or not failure.frames:
             return UNKNOWN
-        if text is not None and text not in failure.all_paths:
+        if pattern.file is not None and nowhere(pattern.file, failure):
             return absent if failure.complete else UNKNOWN
         if code is not None and code not in failure.all_code:
             # Code that is not shown may be there.
@@ -310,10 +331,9 @@ def _frame(pattern: FramePattern) -> Program:
 
 
 def _look_for_frame(pattern: FramePattern, failure: FailureFacts) -> Outcome | None:
-    for frame, path in zip(failure.frames, failure.paths, strict=True):
+    for frame, path in places_of((pattern,), failure):
         if frame_matches(pattern, frame, path):
-            where = path.rpartition("/")[2]
-            return Outcome(True, f"{where}{f', in {frame.function}' if frame.function else ''}", frame.at)
+            return seen_frame(path, frame.function, frame.at)
     return None
 
 
@@ -330,15 +350,16 @@ def _package(condition: Condition, name: str) -> Program:
         if package is None:
             return UNKNOWN
         label = f"{name} is absent" if package.absent else f"{name} {package.told}".rstrip()
+        zh = f"没有安装 {name}" if package.absent else f"{name} {package.told_zh}".rstrip()
         if condition.in_ is not None:
             if package.version is None:
-                return Outcome(False, label, package.line)
+                return Outcome(False, label, package.line, zh)
             wanted_range = condition.in_
             inside = package.holds(lambda version: satisfies(version, wanted_range))
-            return UNKNOWN if inside is None else Outcome(inside, label, package.line)
+            return UNKNOWN if inside is None else Outcome(inside, label, package.line, zh)
         state = "absent" if package.absent else "present"
         among = state in values or package.version in values
-        return Outcome(among is wanted, label, package.line)
+        return Outcome(among is wanted, label, package.line, zh)
 
     return program
 

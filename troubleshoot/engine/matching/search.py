@@ -22,8 +22,10 @@ from troubleshoot.engine.matching.leaning import Leaning
 from troubleshoot.knowledge.base import KnowledgeBase
 from troubleshoot.knowledge.phrases import Speech, parse_phrase
 from troubleshoot.knowledge.schema import Entry
-from troubleshoot.knowledge.sentences import WORD_PART, Sentence, neighbours, sentences, tokens
+from troubleshoot.knowledge.sentences import WORD_PART, Sentence, neighbours, sentence_words, sentences, tokens
 from troubleshoot.knowledge.templates import Captured, Template, compile_template
+from troubleshoot.reading.metrics import lost_loss
+from troubleshoot.reading.places import without_folders
 from troubleshoot.reading.report import RaisedException, Report
 
 #: Texts longer than this are searched around the index words alone.
@@ -215,9 +217,14 @@ def _lower(text: str) -> str:
 class Search:
     """What is found in a report once, whatever the user answers later: occurrences of patterns, sentences, each failure's own facts."""
 
-    def __init__(self, report: Report, base: KnowledgeBase) -> None:
-        """Search a report for everything in a knowledge base."""
+    def __init__(self, report: Report, base: KnowledgeBase, known: str = "", beside: str = "") -> None:
+        """Search a report for everything in a knowledge base.
+
+        ``known`` are the words of facts that hold of the whole report: conditions hear them with each of its sentences. Symptoms hear
+        only those that were told ``beside`` the text: what the text itself says stands in a sentence of its own there.
+        """
         self.report = report
+        self.known, self.beside = _sentence_of(known), _sentence_of(beside)
         self.base = base
         self.text = SearchText(report)
         self.failures = [FailureFacts(failure) for failure in report.failures]
@@ -237,7 +244,8 @@ class Search:
         phrases = [number for number in spoken if parse_phrase(patterns[number][1]).possible(vocabulary)]
         if phrases:
             self.speech.expect([patterns[number][1] for number in phrases])
-            self._listen(phrases, self.speech.said)
+            listening = self.speech if self.beside == self.known else Speech(self.speech.sentences, known=self.beside)
+            self._listen(phrases, listening.said)
             if not self.hits and not self.recalled:
                 # Nothing is said in one sentence: then what the title says goes with the sentences below it.
                 self._listen(phrases, self.speech.told)
@@ -253,7 +261,8 @@ class Search:
         """Note the phrases that are heard in a sentence."""
         for number in phrases:
             sentence = hear(self.base.index.patterns[number][1])
-            if sentence is not None:
+            # A card alone is no symptom.
+            if sentence is not None and sentence.line:
                 self.hits.append(Hit(number, sentence.line, (), sentence.text))
 
     def _recall(self) -> None:
@@ -264,10 +273,15 @@ class Search:
         lines = range(failure.root.line, failure.root.last_line + 1)
         if any(hit.line in lines for hit in self.hits):
             return
-        from troubleshoot.engine.matching.recall import recall
+        from troubleshoot.engine.matching.recall import recall, reread
 
+        shown = failure.root.message.partition("\n")[0]
+        read = reread(failure.root, self.base)
+        if read:
+            self.hits += [Hit(number, failure.root.line, captured, shown) for number, captured in read]
+            return
         for number, cut in recall(failure.root, self.base):
-            self.recalled.append((Hit(number, failure.root.line, (), failure.root.message.splitlines()[0]), cut))
+            self.recalled.append((Hit(number, failure.root.line, (), shown), cut))
 
     def _fall_back(self) -> None:
         """Look for the general wordings of fallbacks in messages that no other template fits; prose uses such words as well."""
@@ -313,17 +327,21 @@ class Search:
     @lazy_attribute
     def speech(self) -> Speech:
         """The sentences of the report that are not part of a traceback's frames: prose, log lines and messages."""
-        return Speech(_prose(self.report))
+        return Speech(_prose(self.report), known=self.known)
 
     @lazy_attribute
     def leaning(self) -> Leaning:
         """What the words of the report say about the causes of a family."""
-        return Leaning(self.base, self.text.words)
+        return Leaning(self.base, self.text.words | tokens(self.known.lowered) if self.known is not None else self.text.words)
 
     @lazy_attribute
     def wishes(self) -> bool:
         """Tell whether the report asks for a feature."""
         return any(self.speech.said(phrase) is not None for phrase in _WISHES)
+
+
+def _sentence_of(told: str) -> Sentence | None:
+    return Sentence(0, told, told.lower(), sentence_words(told.lower())) if told else None
 
 
 def _search_templates(text: SearchText, base: KnowledgeBase, candidates: list[int]) -> list[Hit]:
@@ -394,6 +412,9 @@ def _search_joined(text: SearchText, base: KnowledgeBase) -> list[Hit]:
     return hits
 
 
+_FRAME = ("frame #", 'File "')
+
+
 def _prose(report: Report) -> list[Sentence]:
     frames: set[int] = set()
     for failure in report.failures:
@@ -401,8 +422,19 @@ def _prose(report: Report) -> list[Sentence]:
             if one.frames:
                 first = one.frames[0].at
                 frames.update(range(first, one.line))
-    lines = [(number, line) for line, number in zip(report.lines, report.numbers, strict=True) if number not in frames]
-    return sentences(_without_listings(lines))
+    lines = _without_listings(
+        [(number, line) for line, number in zip(report.lines, report.numbers, strict=True) if number not in frames]
+    )
+    lost = {number: said for number, line in lines if (said := lost_loss(line))}
+    # Frames that are no part of a traceback (a native one, or below their message) name a program's place as a whole.
+    found = sentences(
+        [(number, line if line.lstrip().startswith(_FRAME) else without_folders(lost.get(number, line))) for number, line in lines]
+    )
+    if not lost:
+        return found
+    # What is shown is what the program printed.
+    printed = dict(lines)
+    return [msgspec.structs.replace(one, text=printed[one.line].strip()) if one.line in lost else one for one in found]
 
 
 #: a line of pip list, pip freeze or conda list, also within the output of collect_env

@@ -190,6 +190,7 @@ OTHERS: tuple[Rule, ...] = (
     ("cpu", (), ("float64", "float32"), _ANY, "native", "", _DTYPES_PAGE),
     ("cpu", (), ("float16",), _ANY, "emulated",
      "matrix products and convolutions raise \"not implemented for 'Half'\" before PyTorch 2.2, and are slow after", _CPU_HALF),
+    ("cpu", ("bf16",), ("bfloat16",), _GEMM, "native", "this CPU has bfloat16 instructions", _CPU_BF16),
     ("cpu", (), ("bfloat16",), _ANY, "emulated",
      "fast only on CPUs with bfloat16 instructions (AVX512-BF16, AMX); computed in float32 elsewhere", _CPU_BF16),
     ("cpu", (), ("int8",), ("elementwise", "matmul"), "native", "", _DTYPES_PAGE),

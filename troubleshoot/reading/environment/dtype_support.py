@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 from troubleshoot.reading.environment import dtype_rules, gpus
 from troubleshoot.reading.environment.dtype_rules import DTYPES, OPERATIONS
-from troubleshoot.reading.environment.machine import Accelerator
+from troubleshoot.reading.environment.machine import Accelerator, Environment
 
-__all__ = ["DTYPES", "OPERATIONS", "Support", "support"]
+__all__ = ["DTYPES", "OPERATIONS", "Support", "cpu_of", "support"]
 
 _SPELLINGS = {"float4": "float4_e2m1fn_x2", "float8": "float8_e4m3fn"}
 
@@ -30,6 +30,11 @@ class Support:
     def usable(self) -> bool | None:
         """True where there are kernels, None where that is unknown."""
         return None if self.state == "unknown" else self.state != "none"
+
+
+def cpu_of(environment: Environment) -> Accelerator:
+    """Return the CPU of an environment as the device that :func:`support` takes: with its bfloat16 instructions where they are known."""
+    return Accelerator("CPU", "cpu", environment.source, architecture=environment.details.get("cpu.dtypes"))
 
 
 _UNKNOWN = Support("unknown", "nothing is known of this combination")

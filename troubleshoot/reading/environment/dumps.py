@@ -92,6 +92,15 @@ def platform_facts(draft: Draft, value: str) -> None:
             break
 
 
+#: How the kernel calls the instructions of x86 (AVX512-BF16, AMX) and of Arm that multiply matrices of bfloat16.
+_BFLOAT16_FLAGS = frozenset({"avx512_bf16", "amx_bf16", "bf16", "svebf16"})
+
+
+def cpu_dtypes(flags: str) -> str:
+    """Return ``bf16`` where a CPU's flags name instructions for bfloat16; else an empty text."""
+    return "" if _BFLOAT16_FLAGS.isdisjoint(flags.split()) else "bf16"
+
+
 def built_for(draft: Draft, version: str) -> None:
     """Note what the local part of torch's version says of its build: ``2.6.0+cu124``, ``+rocm6.2``, ``+cpu``, ``+xpu``."""
     local = version.partition("+")[2].lower()
@@ -168,6 +177,8 @@ def _collect_env(draft: Draft, lines: Sequence[str], numbers: Sequence[int]) -> 
             section = "cpu"
             if draft.os == "macos" and value:
                 _apple(draft, value, numbers[index])
+        elif key == "flags":
+            draft.detail("cpu.dtypes", cpu_dtypes(value) or None)
         elif key == "gpu models and configuration":
             if _known(value) and not value.lower().startswith("gpu"):
                 # Windows prints bare names; ROCm the name with its target: AMD Instinct MI250X (gfx90a:sramecc+:xnack-).

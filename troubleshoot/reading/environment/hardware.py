@@ -213,6 +213,12 @@ def _stated_memory(words: list[str]) -> float | None:
     return None
 
 
+def memory_sizes(text: str) -> tuple[float, ...]:
+    """Return the memories in GiB with which the named card is made; none for an unknown one."""
+    gpu = find_gpu(text)
+    return _sizes(gpu) if gpu is not None else ()
+
+
 def _sizes(gpu: Gpu) -> tuple[float, ...]:
     for kind, _, architecture, names in gpus.GENERATIONS:
         if kind == gpu.kind and architecture == gpu.architecture:

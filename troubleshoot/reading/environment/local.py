@@ -21,6 +21,7 @@ def local_environment(*, accelerators: bool = False, path: Sequence[str] | None 
     packages, places = _installed(entries)
     details = _torch_build(places.get("torch"))
     details["machine"] = _machine()
+    details["cpu.dtypes"] = _cpu_dtypes()
     system = _system()
     if system == "macos":
         details["os.version"] = _macos_version()
@@ -121,6 +122,19 @@ def _machine() -> str:
     return {"AMD64": "x86_64", "ARM64": "arm64"}.get(
         os.environ.get("PROCESSOR_ARCHITECTURE", ""), os.environ.get("PROCESSOR_ARCHITECTURE", "")
     )
+
+
+def _cpu_dtypes() -> str:
+    """What the kernel says of the first processor: the others are alike."""
+    from troubleshoot.reading.environment.dumps import cpu_dtypes
+
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:  # noqa: PTH123
+            text = file.read(8192)
+    except OSError:
+        return ""
+    flags = next((line for line in text.splitlines() if line.startswith(("flags", "Features"))), "")
+    return cpu_dtypes(flags.partition(":")[2])
 
 
 def _macos_version() -> str:

@@ -40,6 +40,12 @@ class Package:
         text = self.version or ("" if self.releases is None else str(self.releases))
         return f"{text}, from line numbers" if self.source == "lines" and text else text
 
+    @property
+    def told_zh(self) -> str:
+        """The same in Chinese."""
+        text = self.version or ("" if self.releases is None else self.releases.zh)
+        return f"{text}（由行号推断）" if self.source == "lines" and text else text
+
     def holds(self, test: Callable[[str], bool | None]) -> bool | None:
         """Hold a condition against the version, or against all releases that it may be; None where that cannot be told."""
         if self.version:
@@ -74,8 +80,8 @@ class Environment:
     ``details`` holds further facts by name: ``torch.cuda`` (the CUDA version torch was built for, or "cpu"; missing for ROCm, XPU and macOS
     builds), ``torch.rocm``, ``torch.xpu``, ``torch.archs``, ``torch.version`` (as torch itself says), ``cuda`` (the toolkit), ``driver``,
     ``driver.cuda`` (the highest CUDA version the driver takes), ``cudnn``, ``rocm``, ``miopen``, ``machine`` (x86_64), ``os.version``,
-    ``prefix``, and what torch answered: ``cuda.available``, ``mps.available``, ``xpu.available``, ``bf16.native``, ``bf16.supported``
-    ("true" or "false").
+    ``prefix``, ``cpu.dtypes`` ("bf16" where the CPU has instructions for it), and what torch answered: ``cuda.available``,
+    ``mps.available``, ``xpu.available``, ``bf16.native``, ``bf16.supported`` ("true" or "false").
     ``warnings`` says what could not be read.
     """
 

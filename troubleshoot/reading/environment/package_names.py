@@ -22,8 +22,8 @@ def normalise_name(name: str) -> str:
 
 
 def distribution_of(import_name: str) -> str:
-    """Return the PEP 503 name of the distribution that brings a package: ``open_clip`` is in open-clip-torch."""
-    return word_tables.FRAME_IMPORTS.get(import_name) or normalise_name(import_name)
+    """Return the PEP 503 name of the distribution that brings a module (``open_clip``: open-clip-torch); by its own name where unknown."""
+    return normalise_name(word_tables.MODULES.get(import_name, import_name))
 
 
 def looks_complete(versions: Mapping[str, str | None]) -> bool:

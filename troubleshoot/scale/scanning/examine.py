@@ -9,7 +9,7 @@ from typing import Any
 
 from troubleshoot.basics.redact import redact_data, redacted_start
 from troubleshoot.basics.timelimit import OutOfTimeError, time_limit
-from troubleshoot.engine.diagnosis import diagnose
+from troubleshoot.engine.diagnosis import AsksModel, diagnose
 from troubleshoot.engine.evidence import environment_of
 from troubleshoot.engine.matching import Search
 from troubleshoot.engine.result import Diagnosis
@@ -32,6 +32,9 @@ _STEP = re.compile(
     r"(?:global[_ ]?step|step|iter(?:ation)?|batch)s?['\"]?\s?[:=#\s]\s{0,2}\[?(\d{1,12})(?![\d.])|\|\s{0,8}(\d{1,12})/\d{1,12} \[",
     re.IGNORECASE,
 )
+#: A bar with a title counts what its title says: shards, files, examples. Only these titles say that it counts steps.
+_BAR = re.compile(r"([^|\r\n]{0,200}):\s{1,4}\d{1,3}%\|")
+_OF_STEPS = re.compile(r"\b(?:step|epoch|iter|train|batch|eval|valid|test|sampl|denois)", re.IGNORECASE)
 _RANK = re.compile(rb"\[(?:default_?|[Rr]ank[ _:]?|RANK[ _:]?|[Ww]orker[ _:]?)(\d{1,5})\]|\brank['\"]?[ =:]{1,2}(\d{1,5})\b", re.IGNORECASE)
 #: Words of which each match has one, in small letters.
 RANK_WORDS = (b"rank", b"default", b"worker")
@@ -50,14 +53,19 @@ class Examiner:
         gpu: str | None = None,
         have: Mapping[str, str] | None = None,
         seconds: float | None = None,
+        reader: AsksModel | None = None,
     ) -> None:
-        """Read the beginning of the log. ``environment`` is what the user says of the machine, ``seconds`` the limit of time for a part."""
+        """Read the beginning of the log. ``environment`` is what the user says of the machine, ``seconds`` the limit of time for a part.
+
+        ``reader`` is a language model that reads failures too.
+        """
         self.base = base
         self.seconds = seconds
         #: lines of the beginning that took too long to be read
         self.left_out = 0
         self._given = environment
         self._answers: dict[str, Any] = {"gpu": gpu, "have": have, "language": language}
+        self._reader = reader
         self._head: tuple[Mention, ...] = ()
         self._stated = Environment()
         if head:
@@ -83,7 +91,7 @@ class Examiner:
         lines, numbers = _surroundings(failure, raised, cleaned)
         mentions = find_mentions(list(lines), list(numbers), quoted, told_at)
         report = Report(lines, numbers, (failure,), (*mentions, *self._mentions(mentions)), total_lines=len(lines))
-        return redact_data({**told, **_summary(self._diagnose(report))}, personal=False)
+        return redact_data({**told, **_summary(self._diagnose(report, self._reader))}, personal=False)
 
     def listed(self, failure: Failure, title: str = "") -> dict[str, Any]:
         """Return what a failure says of itself, for one that is not diagnosed."""
@@ -118,20 +126,25 @@ class Examiner:
         said = {(one.kind, one.name) for one in near}
         return tuple(one for one in self._head if (one.kind, one.name) not in said)
 
-    def _diagnose(self, report: Report) -> Diagnosis:
+    def _diagnose(self, report: Report, reader: AsksModel | None = None) -> Diagnosis:
         environment = merge(environment_of(report), parse_environment(report.lines, report.numbers), self._stated)
         if self._given is not None:
             environment = merge(environment, self._given)
-        return diagnose(report, environment=environment, kb=self.base, **self._answers)
+        return diagnose(report, environment=environment, kb=self.base, reader=reader, **self._answers)
 
 
 def step_before(lines: Sequence[str]) -> int | None:
     """Return the last step that some lines of a log name."""
     for line in reversed(lines):
-        steps = _STEP.findall(line[:2000])
-        if steps:
-            return int(steps[-1][0] or steps[-1][1])
+        for named, counted in reversed(_STEP.findall(line[:2000])):
+            if named or _counts_steps(line):
+                return int(named or counted)
     return None
+
+
+def _counts_steps(line: str) -> bool:
+    bar = _BAR.search(line[:2000])
+    return bar is None or _OF_STEPS.search(bar[1]) is not None
 
 
 def rank_of(line: bytes) -> int | None:
@@ -174,15 +187,25 @@ def told_by(exceptions: Sequence[RaisedException]) -> set[int]:
 
 
 def _nothing() -> dict[str, Any]:
-    return {"verdict": "unknown", "issue": None, "cause": None, "title": "", "confidence": 0.0, "advice": "", "command": None}
+    return {"verdict": "unknown", "issue": None, "cause": None, "title": "", "confidence": 0.0, "advice": "", "command": None,
+            "reader": None}  # fmt: skip
 
 
 def _summary(diagnosis: Diagnosis) -> dict[str, Any]:
     first = diagnosis.first
     if diagnosis.verdict == "unknown" or first is None:
-        return {**_nothing(), "title": diagnosis.summary}
+        return {**_nothing(), "title": diagnosis.summary, "reader": _read_by(diagnosis)}
     fix = first.recommended[0] if first.recommended else None
     return {
         "verdict": diagnosis.verdict, "issue": first.issue, "cause": first.cause, "title": first.title,
         "confidence": round(first.confidence, 3), "advice": fix.title if fix else "", "command": fix.command if fix else None,
+        "reader": _read_by(diagnosis),
     }  # fmt: skip
+
+
+def _read_by(diagnosis: Diagnosis) -> str | None:
+    """Return the model that read the failure too, or why it did not."""
+    one = diagnosis.reader
+    if one is None or not one.asked:
+        return None
+    return one.model if one.problem is None else f"{one.model}: {one.problem} {one.detail}".strip()

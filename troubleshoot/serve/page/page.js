@@ -25,6 +25,9 @@ let sending = null;
 let dropped = null; // What "Undo" brings back after "New report".
 
 function chosenLanguage() {
+  // What the address asks for comes before what this browser remembers: a link is sent to be read as it was meant.
+  const asked = new URLSearchParams(location.search).get("lang");
+  if (asked === "en" || asked === "zh") return asked;
   const kept = remembered("language");
   if (kept === "en" || kept === "zh") return kept;
   return navigator.language?.toLowerCase().startsWith("zh") ? "zh" : "en";
@@ -371,7 +374,7 @@ function showWelcome() {
         h("strong", {}, words(`example.${name}`)), h("span", {}, words(`example.${name}.about`)))))),
     h("section", { class: "part" }, h("h3", {}, words("welcome.paste")), list(["welcome.paste.1", "welcome.paste.2", "welcome.paste.3"])),
     h("section", { class: "part" }, h("h3", {}, words("welcome.privacy")),
-      h("p", {}, words("welcome.privacy.text"), " ", words(settings.stored ? "welcome.stored" : "welcome.not-stored"))));
+      h("p", {}, settings.reader ? words("welcome.privacy.reader", { model: settings.reader }) : words("welcome.privacy.text"), " ", words(settings.stored ? "welcome.stored" : "welcome.not-stored"))));
 }
 
 async function tryExample(name) {
