@@ -8,9 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from troubleshoot.basics.errors import InputError
-from troubleshoot.engine.evidence import Facts, collect_facts, environment_of
+from troubleshoot.engine.evidence import TRIED, Facts, collect_facts, environment_of
 from troubleshoot.reading.environment.machine import Environment, Package
 from troubleshoot.reading.report import Report
+
+#: The answer of one who does not know.
+UNKNOWN = "unknown"
 
 
 def given_answers(answers: Mapping[str, str] | None, gpu: str | None, have: Mapping[str, str] | None) -> dict[str, str]:
@@ -72,9 +75,11 @@ def _with_releases(environment: Environment, report: Report) -> Environment:
 
 
 def facts_with(report: Report, environment: Environment, given: Mapping[str, str]) -> Facts:
-    """Return the facts with the user's answers, which outrank all else."""
+    """Return the facts with the user's answers, which outrank all else; one who does not know is only not asked again."""
     plain: dict[str, str] = {}
     for name, value in given.items():
+        if value == UNKNOWN:
+            continue
         if name == "gpu":
             environment = _with_gpu(environment, value)
             if not environment.accelerators:
@@ -95,6 +100,8 @@ def _canonical_answer(name: str, value: str) -> str:
         if dtype is None:
             raise InputError(f"{value!r} is no dtype: give one such as float16, bfloat16 or float32 for {name}")
         return dtype
+    if name.startswith(TRIED) and value not in ("gone", "same", "other"):
+        raise InputError(f"{value!r} is no outcome: give gone, same, other (another failure) or {UNKNOWN} for {name}")
     return value
 
 

@@ -41,7 +41,7 @@ _NOTHING_OWN = -3.0
 #: ... and no other entry is there to answer.
 _NOTHING_OWN_ALONE = -1.0
 #: Where a message template, unlike a phrase, tells what failed.
-_TEMPLATE = frozenset({"message", "cut", "traceback", "loose"})
+TEMPLATE = frozenset({"message", "cut", "traceback", "loose"})
 #: What prose alone can be worth, by the number of phrases found: on reports that were not used for tuning, 59 to 75 % were right.
 _PROSE = {0: 0.65, 1: 0.65, 2: 0.8}
 #: What a general wording alone can be worth. Of 926 messages of released packages from which no wording was made, and which a reader had
@@ -205,7 +205,7 @@ def _contenders(group: list[Candidate]) -> tuple[list[Candidate], Candidate | No
 
     Entries that only stand in for a message are left out where another entry knows the message.
     """
-    if any(one.where in _TEMPLATE and one.literal > 1 and not one.entry.fallback for one in group):
+    if any(one.where in TEMPLATE and one.literal > 1 and not one.entry.fallback for one in group):
         group = [one for one in group if not one.entry.fallback]
     elif any(one.where == "said" and not one.entry.fallback and one.refuted_by is None for one in group):
         # Nor does its general wording of a message stand against what another entry finds said in it.
@@ -307,6 +307,8 @@ def _weights(one: Candidate, stands_back: bool, rivals: bool) -> list[tuple[str,
     supporting = min(3, sum(1 for outcome in one.supporting if outcome.state))
     if supporting:
         weights.append(("supporting", _SUPPORTING * supporting))
+    if one.tried:
+        weights.append(("tried", one.tried))
     if stands_back:
         weights.append(("nothing-own", _NOTHING_OWN if rivals else _NOTHING_OWN_ALONE))
     return weights

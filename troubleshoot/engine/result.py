@@ -142,9 +142,7 @@ class Diagnosis:
     @property
     def contrasts(self) -> tuple[Contrast, ...]:
         """What the report says of experiments that were made: read when it is asked for."""
-        from troubleshoot.reading.contrasts import find_contrasts
-
-        return find_contrasts(self.report)
+        return self.report.contrasts
 
     def to_dict(self, *, redact: bool = False) -> dict[str, Any]:
         """Return the JSON object of the contract. Secrets are masked; with ``redact``, home directories and addresses too."""

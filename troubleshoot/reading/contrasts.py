@@ -47,7 +47,8 @@ _OPEN = (":", "：", " with", " on", " for", " when", " using", " under", " in")
 class Contrast(msgspec.Struct, frozen=True):
     """One experiment whose outcome the report tells: ``gone``, ``same``, ``other`` (another failure), ``less`` or ``more``.
 
-    ``value`` is what was tried, as written ("torch 2.1.2", "RTX 3090"), empty where the experiment says it all. ``quote`` is the clause.
+    ``value`` is what was tried, as written ("torch 2.1.2", "RTX 3090"), empty where the experiment says it all. ``quote`` is the clause of
+    the outcome; ``sure`` tells that it names what was changed as well.
     """
 
     experiment: str
@@ -55,6 +56,7 @@ class Contrast(msgspec.Struct, frozen=True):
     value: str
     line: int
     quote: str = ""
+    sure: bool = False
 
 
 @dataclass
@@ -453,7 +455,13 @@ def _against(run: Run, main: Run | None, theirs: dict[str, set[str]]) -> Iterato
     for one in chosen:
         experiment = _experiment(one, theirs, works)
         if experiment:
-            yield Contrast(experiment, outcome, _value(one, experiment), run.line, run.text)
+            yield Contrast(experiment, outcome, _value(one, experiment), run.line, run.text, _is_sure(run))
+
+
+def _is_sure(run: Run) -> bool:
+    """Tell whether the clause of a run's outcome names its settings: what stands farther apart is often bound wrongly."""
+    text = run.text.lower()
+    return not run.weak and all(one.text and one.text.lower().removeprefix("without ") in text for one in run.settings)
 
 
 def _outcome(run: Run, main: Run | None) -> str:
@@ -499,7 +507,7 @@ def _only(run: Run) -> Iterator[Contrast]:
     for one in run.settings:
         experiment = OPPOSITE.get(one.key) or (OFF.get(one.dim, "") if one.value == "on" and run.only else "")
         if experiment:
-            yield Contrast(experiment, "gone", "", run.line, run.text)
+            yield Contrast(experiment, "gone", "", run.line, run.text, True)
 
 
 def _experiment(one: Item, theirs: dict[str, set[str]], works: bool) -> str:

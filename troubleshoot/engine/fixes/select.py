@@ -40,18 +40,6 @@ def fixes_for(hypothesis: Hypothesis, base: KnowledgeBase, seen: SeenFor) -> tup
     return tuple(sorted(told, key=lambda one: _order(one.fit)))
 
 
-def first_fix(hypothesis: Hypothesis, base: KnowledgeBase) -> str:
-    """Return the id of the fix to try first, or an empty text: what an answer to a question may change."""
-    best: tuple[int, str] | None = None
-    for fix in candidate_fixes(hypothesis, base):
-        order = _order(fit_of(fix, hypothesis.candidate.context))
-        if order == 0:
-            return fix.id
-        if order < _MISFIT and (best is None or order < best[0]):
-            best = (order, fix.id)
-    return best[1] if best else ""
-
-
 _MISFIT = 3
 
 

@@ -1,0 +1,80 @@
+"""What the experiments that a user made say of each cause: how well the cause predicted what came out (kb/experiments.yaml).
+
+A cause that says *always* is right in 19 of 20 cases, one that says *mostly* in four of five; of one that says nothing, either outcome may
+come. So far the table. An answer to a question counts fully. What was read from prose counts as often as it proved right on labelled
+reports, and only where one clause names both what was changed and what came out: what stands farther apart proved right no more often
+than by chance.
+"""
+
+from __future__ import annotations
+
+import math
+
+from troubleshoot.basics.lazy import lazy_attribute
+from troubleshoot.engine.evidence import TRIED, Facts
+from troubleshoot.knowledge.base import KnowledgeBase
+from troubleshoot.knowledge.experiments import Prediction
+from troubleshoot.knowledge.schema import NO_CAUSE
+
+#: How often a prediction holds.
+_ALWAYS, _MOSTLY = 0.95, 0.8
+#: How far an outcome that was read can be trusted, of 1 for an answer; fitted by ``troubleshoot kb learn`` (curation/outcome_fit.py).
+#: That it stays the same is told in many ways, and read wrongly half of the time.
+READ = {"gone": 0.5, "same": 0.1}
+#: How often reports tell of an outcome, whatever the cause: people write down what helped.
+TOLD = {"gone": 0.8, "same": 0.2}
+#: Of an answer nobody knows beforehand what it will be.
+_EITHER = 0.5
+
+
+def chance(prediction: Prediction | None, outcome: str, either: float = _EITHER) -> float:
+    """Return how probable an outcome (``gone`` or ``same``) is under a prediction; ``either``: where nothing is predicted."""
+    if prediction is None:
+        return either
+    holds = _ALWAYS if prediction.always else _MOSTLY
+    return holds if prediction.outcome == outcome else 1.0 - holds
+
+
+class Tried:
+    """The outcomes of experiments: those that the report tells of, and those that the user answered. Nothing is looked up before
+    somebody asks.
+    """
+
+    def __init__(self, base: KnowledgeBase | None = None, facts: Facts | None = None) -> None:
+        """Keep what is known; without a base, nothing speaks for any cause."""
+        self._base = base
+        self._facts = facts
+        self._odds: dict[str, float] = {}
+
+    @lazy_attribute
+    def outcomes(self) -> tuple[tuple[str, str, bool], ...]:
+        """Of each experiment with an outcome that a cause may predict: its name, the outcome, and whether it was answered."""
+        if self._base is None or self._facts is None:
+            return ()
+        known = ((name, self._facts.get(TRIED + name)) for name in self._base.experiments.experiments)
+        return tuple((name, facts[0].value, facts[0].source == "answer") for name, facts in known if facts and facts[0].value in TOLD)
+
+    def odds(self, cause: str) -> float:
+        """Return what the outcomes add to the log-odds of a cause."""
+        if not self.outcomes:
+            return 0.0
+        known = self._odds.get(cause)
+        if known is None:
+            assert self._base is not None
+            said = self._base.predicted(cause)
+            weights = [_weight(said[name], outcome, answered, cause) for name, outcome, answered in self.outcomes if name in said]
+            known = self._odds[cause] = math.fsum(weights)
+        return known
+
+
+def _weight(prediction: Prediction, outcome: str, answered: bool, cause: str) -> float:
+    if answered:
+        return math.log(chance(prediction, outcome) / _EITHER)
+    if cause == NO_CAUSE:
+        # What is no problem of the kind is no problem of one kind: labelled reports show no outcome that goes with it.
+        return 0.0
+    return math.log(1.0 - READ[outcome] + READ[outcome] * chance(prediction, outcome) / TOLD[outcome])
+
+
+#: Where there is no report, as when an issue is recalled.
+NOTHING_TRIED = Tried()
