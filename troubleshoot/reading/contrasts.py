@@ -88,9 +88,12 @@ def find_contrasts(report: Report) -> tuple[Contrast, ...]:
     # A frame's line of code stands below it.
     printed.update(row for failure in report.failures for frame in failure.frames for row in (frame.at, frame.at + 1))
     lines: list[tuple[int, str]] = []
+    seen: set[str] = set()
     size = 0
     for line, number in zip(report.lines, report.numbers, strict=True):
-        if line and number not in printed and not _LOGGED.match(line):
+        # What is said twice says no more.
+        if line and number not in printed and line not in seen and not _LOGGED.match(line):
+            seen.add(line)
             lines.append((number, line[:_LONGEST].strip()))
             size += len(lines[-1][1])
             if size > _MOST_TEXT:
@@ -206,7 +209,7 @@ def _bind(clauses: list[Clause], pending: list[Item], before: Run | None, carrie
             settings = _switched(clause, last, outcome)
             pending = [] if settings else pending
         if settings and clause.text == "and without" and runs:
-            runs.append(Run(settings, "again", clause.line, clause.text, True))
+            runs.append(Run(settings, _again(runs[-1]), clause.line, clause.text, True))
             continue
         if outcome == "mixed":
             runs += _split(clause)
@@ -217,6 +220,9 @@ def _bind(clauses: list[Clause], pending: list[Item], before: Run | None, carrie
         if not outcome and previous:
             outcome = _ellipsis(clause, previous, bool(held), neither)
             also = also and not outcome
+        if clause.opens in ("neither", "nor") and settings and outcome in FAILING:
+            # "Neither bfloat16 nor float32 shows it."
+            outcome = "works"
         if outcome:
             if outcome == "works" and not settings and not held and clause.text.lower().startswith(_NO_ERROR):
                 # Wrong numbers come without an error too.
@@ -260,7 +266,7 @@ def _bind(clauses: list[Clause], pending: list[Item], before: Run | None, carrie
             ):
                 runs.append(Run(settings, header, clause.line, ""))
             elif runs and also and not held:
-                runs.append(Run(settings, "again", clause.line, clause.text, True))
+                runs.append(Run(settings, _again(runs[-1]), clause.line, clause.text, True))
             else:
                 held = [*held, *settings]
                 said = len(clause.text) > sum(len(one.text) for one in settings) + _SAID
@@ -286,6 +292,11 @@ def _bind(clauses: list[Clause], pending: list[Item], before: Run | None, carrie
     for run in runs:
         run.text = run.text or clauses[-1].text
     return runs, held or ([] if runs else pending)
+
+
+def _again(run: Run) -> str:
+    """Return the outcome of what comes out like a run: "A works, so does B"; of a failure, the kind is left open."""
+    return run.outcome if run.outcome == "works" else "again"
 
 
 def _is_other_value(held: list[Item], settings: list[Item]) -> bool:
@@ -455,13 +466,18 @@ def _against(run: Run, main: Run | None, theirs: dict[str, set[str]]) -> Iterato
     for one in chosen:
         experiment = _experiment(one, theirs, works)
         if experiment:
-            yield Contrast(experiment, outcome, _value(one, experiment), run.line, run.text, _is_sure(run))
+            yield Contrast(experiment, outcome, _value(one, experiment), run.line, run.text, _is_sure(run, outcome))
 
 
-def _is_sure(run: Run) -> bool:
-    """Tell whether the clause of a run's outcome names its settings: what stands farther apart is often bound wrongly."""
+def _is_sure(run: Run, outcome: str) -> bool:
+    """Tell whether the clause of a run's outcome names its settings: what stands farther apart is often bound wrongly.
+
+    That it is the same has to be said: a run that fails in words of its own may be another story.
+    """
+    if run.weak or (outcome == "same" and run.outcome not in ("same", "again")):
+        return False
     text = run.text.lower()
-    return not run.weak and all(one.text and one.text.lower().removeprefix("without ") in text for one in run.settings)
+    return all(one.text and one.text.lower().removeprefix("without ") in text for one in run.settings)
 
 
 def _outcome(run: Run, main: Run | None) -> str:

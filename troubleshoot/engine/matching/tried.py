@@ -18,19 +18,16 @@ from troubleshoot.knowledge.schema import NO_CAUSE
 
 #: How often a prediction holds.
 _ALWAYS, _MOSTLY = 0.95, 0.8
-#: How far an outcome that was read can be trusted, of 1 for an answer; fitted by ``troubleshoot kb learn`` (curation/outcome_fit.py).
-#: That it stays the same is told in many ways, and read wrongly half of the time.
-READ = {"gone": 0.5, "same": 0.1}
-#: How often reports tell of an outcome, whatever the cause: people write down what helped.
-TOLD = {"gone": 0.8, "same": 0.2}
-#: Of an answer nobody knows beforehand what it will be.
+#: Before anybody looks, either outcome may come.
 _EITHER = 0.5
+#: How far an outcome that was read can be trusted, of 1 for an answer; fitted by ``troubleshoot kb learn`` (curation/outcome_fit.py).
+READ = 0.5
 
 
-def chance(prediction: Prediction | None, outcome: str, either: float = _EITHER) -> float:
-    """Return how probable an outcome (``gone`` or ``same``) is under a prediction; ``either``: where nothing is predicted."""
+def chance(prediction: Prediction | None, outcome: str) -> float:
+    """Return how probable an outcome (``gone`` or ``same``) is under a prediction; None: nothing is predicted."""
     if prediction is None:
-        return either
+        return _EITHER
     holds = _ALWAYS if prediction.always else _MOSTLY
     return holds if prediction.outcome == outcome else 1.0 - holds
 
@@ -52,7 +49,7 @@ class Tried:
         if self._base is None or self._facts is None:
             return ()
         known = ((name, self._facts.get(TRIED + name)) for name in self._base.experiments.experiments)
-        return tuple((name, facts[0].value, facts[0].source == "answer") for name, facts in known if facts and facts[0].value in TOLD)
+        return tuple((name, facts[0].value, facts[0].source == "answer") for name, facts in known if facts and facts[0].value in ("gone", "same"))
 
     def odds(self, cause: str) -> float:
         """Return what the outcomes add to the log-odds of a cause."""
@@ -73,7 +70,7 @@ def _weight(prediction: Prediction, outcome: str, answered: bool, cause: str) ->
     if cause == NO_CAUSE:
         # What is no problem of the kind is no problem of one kind: labelled reports show no outcome that goes with it.
         return 0.0
-    return math.log(1.0 - READ[outcome] + READ[outcome] * chance(prediction, outcome) / TOLD[outcome])
+    return math.log(1.0 - READ + READ * chance(prediction, outcome) / _EITHER)
 
 
 #: Where there is no report, as when an issue is recalled.
