@@ -30,6 +30,7 @@ TOP = {
     "errors",
     "numbers",
     "requirements",
+    "tried",
 }
 ISSUE = {
     "issue",

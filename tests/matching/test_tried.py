@@ -166,3 +166,22 @@ def test_nobody_is_asked_for_one_of_a_list_of_models() -> None:
     found = diagnose(f"Traceback (most recent call last):\n  {text}RuntimeError: expected scalar type Float but found Half\n")
     assert len(found.questions) == 1
     assert found.questions[0].about != "model"
+
+
+@pytest.mark.parametrize(("language", "says"), [("en", "already tried"), ("zh", "已经试过")])
+def test_what_was_tried_in_vain_is_not_recommended(language: str, says: str) -> None:
+    """It is named, with its line, and stands among what does not fit."""
+    text = "The loss is NaN in fp16 after 200 steps.\nI switched to bf16, with bf16 it is still the same NaN.\n"
+
+    def fit(text: str, **answers: str) -> list[bool | None]:
+        found = diagnose(text, environment="report", language=language, gpu="A100", answers=answers).first
+        assert found is not None
+        return [fix.fits for fix in found.fixes if fix.kind == "use-bf16"]
+
+    told = diagnose(text, environment="report", language=language, gpu="A100")
+    assert [(one.experiment, one.line) for one in told.tried] == [("bfloat16", 2)]
+    assert says in told.tried[0].text
+    assert fit(text) == [False]
+    assert fit(text.partition("\n")[0]) == [True]
+    assert fit(text.partition("\n")[0], **{"tried.bfloat16": "same"}) == [False]
+    assert fit(text, **{"tried.bfloat16": "gone"}) == [True]

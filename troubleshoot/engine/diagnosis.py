@@ -194,6 +194,7 @@ def _find(
         questions=_question(known, given, hypotheses),
         outside=outside,
         errors=tuple(base.warnings),
+        tried=matches.tried.in_vain,
         refuted=tuple(
             (one.entry.id, item) for one in matches.candidates if (item := one.refuted_by if one.own > 0 else one.contradicted_by)
         ),

@@ -103,6 +103,14 @@ class Question:
     decides: tuple[str, ...]
 
 
+class TriedInVain(msgspec.Struct, frozen=True):
+    """An experiment that changed nothing, as the report or an answer says (``line`` None): what it is, in a sentence."""
+
+    experiment: str
+    text: str
+    line: int | None = None
+
+
 @dataclass(frozen=True)
 class Culprit:
     """The module or tensor to blame, known only from a live exception."""
@@ -133,6 +141,7 @@ class Diagnosis:
     culprit: Culprit | None = None
     errors: tuple[str, ...] = ()
     refuted: tuple[tuple[str, EvidenceItem], ...] = ()
+    tried: tuple[TriedInVain, ...] = ()
 
     @property
     def first(self) -> IssueDiagnosis | None:
@@ -165,6 +174,7 @@ class Diagnosis:
                 for one in self.report.reckoned
             ],
             "requirements": [_requirement(one) for one in self.report.requirements],
+            "tried": [msgspec.to_builtins(one) for one in self.tried],
         }
         from troubleshoot.basics.redact import redact_data
 

@@ -8,7 +8,7 @@ from troubleshoot.engine.fixes import HeldFix, actions
 from troubleshoot.engine.matching.releases import affected_texts
 from troubleshoot.engine.questions import Asked
 from troubleshoot.engine.ranking import Hypothesis
-from troubleshoot.engine.result import Diagnosis, EvidenceItem, FixAdvice, IssueDiagnosis, Question
+from troubleshoot.engine.result import Diagnosis, EvidenceItem, FixAdvice, IssueDiagnosis, Question, TriedInVain
 from troubleshoot.knowledge import KnowledgeBase
 from troubleshoot.knowledge.schema import Entry, Fix
 from troubleshoot.version import __version__
@@ -36,7 +36,14 @@ def worded(found: Findings, language: str) -> Diagnosis:
         language=language,
         errors=found.errors,
         refuted=found.refuted,
+        tried=tuple(_tried(name, fact.line, found.base, language) for name, fact in found.tried.items()),
     )
+
+
+def _tried(name: str, line: int | None, base: KnowledgeBase, language: str) -> TriedInVain:
+    told = base.experiments.experiments[name].name
+    text = f"你已经试过“{told.zh}”，没有变化" if language == "zh" else f"you already tried this, and nothing changed: {told.en}"
+    return TriedInVain(name, text, line)
 
 
 def _question(one: Asked, language: str) -> Question:

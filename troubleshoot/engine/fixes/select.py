@@ -84,6 +84,10 @@ def fit_of(fix: Fix, context: Context) -> Fit:
         outcome = evaluate(condition, context)
         if outcome.state:
             return Fit(False, outcome.text or describe(condition))
+    vain = context.tried.already(fix.kind)
+    if vain is not None:
+        line, line_zh = (f" (line {vain.line})", f"（第 {vain.line} 行）") if vain.line is not None else ("", "")
+        return Fit(False, f"you already tried that, and it stayed the same{line}", why_zh=f"你已经试过，没有变化{line_zh}")
     undecided: Fit | None = None
     for condition in fix.when:
         outcome = evaluate(condition, context)

@@ -15,7 +15,7 @@ from troubleshoot.engine.evidence import Facts, FailureFacts
 from troubleshoot.engine.matching.conditions import UNKNOWN, Context, Outcome, Program, frame_matches, nowhere
 from troubleshoot.engine.matching.releases import affected_texts, hold_releases
 from troubleshoot.engine.matching.search import Hit, Search
-from troubleshoot.engine.matching.tried import Tried
+from troubleshoot.engine.matching.tried import NOTHING_TRIED, Tried
 from troubleshoot.engine.matching.wording import describe
 from troubleshoot.engine.result import EvidenceItem
 from troubleshoot.knowledge.base import KnowledgeBase
@@ -163,13 +163,14 @@ class Candidate(msgspec.Struct, frozen=True, dict=True, eq=False):
 
 @dataclass(frozen=True)
 class Matches:
-    """All that matching found: candidates (refuted ones too), for each failure the out-of-scope group that it falls into, and whether
-    the report only asks for a feature.
+    """All that matching found: candidates (refuted ones too), for each failure the out-of-scope group that it falls into, whether
+    the report only asks for a feature, and what experiments came out as.
     """
 
     candidates: tuple[Candidate, ...]
     out_of_scope: dict[int, str] = field(default_factory=dict)
     wishes: bool = False
+    tried: Tried = NOTHING_TRIED
 
 
 def find_candidates(search: Search, facts: Facts) -> Matches:
@@ -201,7 +202,7 @@ def find_candidates(search: Search, facts: Facts) -> Matches:
     candidates = [_hold(base.entry(owner), place, one, facts, search, tried) for (owner, place), one in grouped.items()]
     # Only prose can be a wish: where something failed, the failure counts.
     wishes = not report.failures and bool(candidates) and search.wishes
-    return Matches(tuple(candidates), _scope(report, scoped, candidates, base), wishes)
+    return Matches(tuple(candidates), _scope(report, scoped, candidates, base), wishes, tried)
 
 
 def recalled(entry: Entry, facts: Facts, search: Search) -> Candidate:

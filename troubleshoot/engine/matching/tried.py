@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 
 from troubleshoot.basics.lazy import lazy_attribute
-from troubleshoot.engine.evidence import TRIED, Facts
+from troubleshoot.engine.evidence import TRIED, Fact, Facts
 from troubleshoot.knowledge.base import KnowledgeBase
 from troubleshoot.knowledge.experiments import Prediction
 from troubleshoot.knowledge.schema import NO_CAUSE
@@ -49,7 +49,22 @@ class Tried:
         if self._base is None or self._facts is None:
             return ()
         known = ((name, self._facts.get(TRIED + name)) for name in self._base.experiments.experiments)
-        return tuple((name, facts[0].value, facts[0].source == "answer") for name, facts in known if facts and facts[0].value in ("gone", "same"))
+        told = ((name, facts[0]) for name, facts in known if facts)
+        return tuple((name, fact.value, fact.source == "answer") for name, fact in told if fact.value in ("gone", "same"))
+
+    @lazy_attribute
+    def in_vain(self) -> dict[str, Fact]:
+        """The experiments that changed nothing, by name, with where that is said."""
+        if self._facts is None:
+            return {}
+        return {name: self._facts.get(TRIED + name)[0] for name, outcome, _ in self.outcomes if outcome == "same"}
+
+    def already(self, kind: str) -> Fact | None:
+        """Return where it is said that a fix of this kind was tried in vain: an experiment that is nothing else changed nothing."""
+        if not self.in_vain or self._base is None:
+            return None
+        experiments = self._base.experiments.experiments
+        return next((fact for name, fact in self.in_vain.items() if experiments[name].fix == kind), None)
 
     def odds(self, cause: str) -> float:
         """Return what the outcomes add to the log-odds of a cause."""
