@@ -155,3 +155,13 @@ def test_a_damaged_report_path_is_an_input_error(base: KnowledgeBase, tmp_path: 
 
     with pytest.raises(InputError):
         why(tmp_path / "none.txt", "acme/good", kb=base)
+
+
+def test_outcomes_of_experiments_are_told_term_by_term() -> None:
+    """What each adds to the log-odds of a cause, and to the entry."""
+    text = "Training in fp16 gives a NaN loss. In float32 it works fine, no NaN."
+    found = diagnose(text, environment="report").first
+    assert found is not None
+    told = why(text, found.issue)
+    assert any(one.part == "tried" and found.cause in one.condition and "float32 gone" in one.seen for one in told.held)
+    assert dict(told.weights)["tried"] > 0

@@ -185,3 +185,24 @@ def test_what_was_tried_in_vain_is_not_recommended(language: str, says: str) -> 
     assert fit(text.partition("\n")[0]) == [True]
     assert fit(text.partition("\n")[0], **{"tried.bfloat16": "same"}) == [False]
     assert fit(text, **{"tried.bfloat16": "gone"}) == [True]
+
+
+@pytest.mark.parametrize(
+    ("more", "harmless"),
+    [
+        ("", True),
+        ("In float32 they agree.", True),
+        ("With torch.compile disabled it is fine.", False),
+        ("The accuracy drops from 0.91 to 0.55.", False),
+        ("准确率明显下降。", False),
+        ("max abs diff 35.2 on values around 40.", False),
+    ],
+)
+def test_what_does_harm_is_not_to_be_ignored(more: str, harmless: bool) -> None:
+    """Nothing is harmless where a measure falls, an error is large, or something repairs it that rounding does not explain."""
+    text = f"The outputs of my bfloat16 model differ slightly between batch size 1 and batch size 8, is that normal? {more}\n"
+    found = diagnose(text, environment="report").first
+    assert found is not None
+    fits = [fix.fits for fix in found.fixes if fix.kind == "ignore"]
+    assert fits
+    assert all(fit is not False for fit in fits) is harmless

@@ -290,7 +290,7 @@ def _undecided(now: Hypothesis, base: KnowledgeBase) -> tuple[str | None, ...]:
 
     undecided: list[str | None] = []
     for fix in candidate_fixes(now, base):
-        fit = fit_of(fix, now.candidate.context)
+        fit = fit_of(fix, now.candidate.context, now.cause)
         if fit.fits and not fit.late:
             # What comes behind a fix that fits cannot become the first one.
             break

@@ -9,7 +9,7 @@ import msgspec
 from troubleshoot.basics.versions import parse_version
 from troubleshoot.engine.evidence import CAUGHT, Facts, is_among
 from troubleshoot.engine.fixes import actions
-from troubleshoot.engine.fixes.defaults import FITS, UNSAID, Fit, default_fit
+from troubleshoot.engine.fixes.defaults import FITS, UNSAID, Fit, default_fit, harm_of
 from troubleshoot.engine.fixes.library import name_library
 from troubleshoot.engine.fixes.price import weight_fit
 from troubleshoot.engine.matching.conditions import Context, evaluate
@@ -35,7 +35,7 @@ def fixes_for(hypothesis: Hypothesis, base: KnowledgeBase, seen: SeenFor) -> tup
 
     Left out are those for what a report says, where it does not say so: nobody can be asked for that.
     """
-    held = [(fix, fit_of(fix, hypothesis.candidate.context)) for fix in candidate_fixes(hypothesis, base)]
+    held = [(fix, fit_of(fix, hypothesis.candidate.context, hypothesis.cause)) for fix in candidate_fixes(hypothesis, base)]
     told = [HeldFix(fix, fit, seen(hypothesis.entry.id, fix.id)) for fix, fit in held if fit is not UNSAID]
     return tuple(sorted(told, key=lambda one: _order(one.fit)))
 
@@ -76,10 +76,13 @@ def _fixes_of(entry: Entry, cause: str, base: KnowledgeBase) -> tuple[Fix, ...]:
     return own + tuple(fix for fix in general.fixes if fix.kind not in kinds and fix.id not in ids)
 
 
-def fit_of(fix: Fix, context: Context) -> Fit:
-    """Hold one fix against the environment."""
+def fit_of(fix: Fix, context: Context, cause: str = "") -> Fit:
+    """Hold one fix, for a cause, against the environment and what the report shows."""
     if fix.expected == "fails":
         return Fit(False, fix.reason)
+    harm = harm_of(cause, context) if fix.kind == "ignore" else None
+    if harm is not None:
+        return harm
     for condition in fix.unless:
         outcome = evaluate(condition, context)
         if outcome.state:

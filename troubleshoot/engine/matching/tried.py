@@ -66,6 +66,12 @@ class Tried:
         experiments = self._base.experiments.experiments
         return next((fact for name, fact in self.in_vain.items() if experiments[name].fix == kind), None)
 
+    def unexpected(self, cause: str) -> str | None:
+        """Return an experiment that repaired it, although the cause did not predict that it would."""
+        predicted = self._base.predicted(cause) if self.outcomes and self._base is not None else {}
+        repaired = (name for name, outcome, _ in self.outcomes if outcome == "gone")
+        return next((name for name in repaired if name not in predicted or predicted[name].outcome != "gone"), None)
+
     def odds(self, cause: str) -> float:
         """Return what the outcomes add to the log-odds of a cause."""
         if not self.outcomes:
@@ -79,13 +85,16 @@ class Tried:
         return known
 
 
+def outcome_weight(prediction: Prediction, outcome: str, trust: float = 1.0) -> float:
+    """Return what an outcome adds to the log-odds of a cause that predicted something; ``trust`` in what is told of it, of 1."""
+    return math.log(1.0 - trust + trust * chance(prediction, outcome) / _EITHER)
+
+
 def _weight(prediction: Prediction, outcome: str, answered: bool, cause: str) -> float:
-    if answered:
-        return math.log(chance(prediction, outcome) / _EITHER)
-    if cause == NO_CAUSE:
+    if not answered and cause == NO_CAUSE:
         # What is no problem of the kind is no problem of one kind: labelled reports show no outcome that goes with it.
         return 0.0
-    return math.log(1.0 - READ + READ * chance(prediction, outcome) / _EITHER)
+    return outcome_weight(prediction, outcome, 1.0 if answered else READ)
 
 
 #: Where there is no report, as when an issue is recalled.
