@@ -128,14 +128,21 @@ class Candidate(msgspec.Struct, frozen=True, dict=True, eq=False):
 
     @lazy_attribute
     def tried(self) -> float:
-        """What the outcomes of experiments add to the log-odds of the entry: of a family, to those of all its causes together."""
-        odds = self.context.tried.odds
-        if self.entry.kind == "issue" or not self.context.tried.outcomes:
-            return odds(self.entry.cause or NO_CAUSE)
-        shares = [(share, odds(weighted.cause)) for weighted, share in self.cause_shares if weighted.cause != NO_CAUSE]
-        total = sum(share for share, _ in shares)
-        # The shares have the outcomes in them already.
-        return math.log(total / math.fsum([share / math.exp(odd) for share, odd in shares])) if total else 0.0
+        """What the outcomes of experiments add to the log-odds of the entry: of a family, to those of all its causes together.
+
+        What was read can only weaken it: that something helped is told of what is no problem of the kind as often.
+        """
+        tried = self.context.tried
+        if not tried.outcomes:
+            return 0.0
+        if self.entry.kind == "issue":
+            odds = tried.odds(self.entry.cause or NO_CAUSE)
+        else:
+            shares = [(share, tried.odds(weighted.cause)) for weighted, share in self.cause_shares if weighted.cause != NO_CAUSE]
+            total = math.fsum([share for share, _ in shares])
+            # The shares have the outcomes in them already.
+            odds = math.log(total / math.fsum([share / math.exp(odd) for share, odd in shares])) if total else 0.0
+        return odds - tried.odds(NO_CAUSE) if tried.answered else min(0.0, odds)
 
     @lazy_attribute
     def cause_shares(self) -> list[tuple[WeightedCause, float]]:

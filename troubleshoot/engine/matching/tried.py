@@ -52,6 +52,11 @@ class Tried:
         told = ((name, facts[0]) for name, facts in known if facts)
         return tuple((name, fact.value, fact.source == "answer") for name, fact in told if fact.value in ("gone", "same"))
 
+    @property
+    def answered(self) -> bool:
+        """Tell whether an outcome was answered."""
+        return any(answered for _, _, answered in self.outcomes)
+
     @lazy_attribute
     def in_vain(self) -> dict[str, Fact]:
         """The experiments that changed nothing, by name, with where that is said."""
