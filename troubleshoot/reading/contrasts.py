@@ -26,8 +26,9 @@ _MOST_TEXT = 40_000
 _LONGEST = 1200
 _MOST = 40
 
-#: What a machine wrote, and commands.
+#: What a machine wrote, commands, and a line of a list of packages.
 _LOGGED = anchored(
+    r"[\w.-]{1,60}==\S{1,60}$|"
     r"[/\\$!]|File |python3? |[^ ]{0,200}\.py[\": ]"
     r"|(?:\S{0,24} ){0,3}\S{0,24}\b(?:WARNING|INFO|DEBUG|ERROR|FAILED|PASSED|Traceback)\b"
 )

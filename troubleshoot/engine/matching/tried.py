@@ -48,6 +48,9 @@ class Tried:
         """Of each experiment with an outcome that a cause may predict: its name, the outcome, and whether it was answered."""
         if self._base is None or self._facts is None:
             return ()
+        told_of = self._facts.tried.keys() | {name for name in self._facts.stated if name.startswith(TRIED)}
+        if not told_of:
+            return ()
         known = ((name, self._facts.get(TRIED + name)) for name in self._base.experiments.experiments)
         told = ((name, facts[0]) for name, facts in known if facts)
         return tuple((name, fact.value, fact.source == "answer") for name, fact in told if fact.value in ("gone", "same"))
