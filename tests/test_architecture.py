@@ -13,14 +13,14 @@ ROOT = Path(troubleshoot.__file__).parent
 
 #: The rooms, left to right: the way of a report from text to answer, then what uses it.
 ROOMS = [
-    "version", "basics", "reading", "knowledge", "engine", "telling", "handlers", "lab", "batch", "scale", "curation", "serve", "commands",
-    "cli", "__main__",
+    "version", "basics", "reader", "reading", "knowledge", "engine", "telling", "handlers", "lab", "batch", "scale", "curation", "serve",
+    "commands", "cli", "__main__",
 ]  # fmt: skip
 #: Within a room, where the order tells the story. Names on one line do not import from each other.
 WITHIN = {
     "engine": [
-        {"result"}, {"evidence", "records"}, {"matching", "lines"}, {"answers"}, {"ranking"}, {"fixes"}, {"questions", "live"},
-        {"findings"}, {"diagnosis"},
+        {"result"}, {"evidence", "records"}, {"matching", "lines"}, {"answers"}, {"ranking"}, {"fixes", "consulting"},
+        {"questions", "live"}, {"findings"}, {"diagnosis"},
     ],
     "lab": [{"verify", "editing"}, {"auditing", "watching"}, {"checking"}, {"trying"}],
 }  # fmt: skip

@@ -23,9 +23,12 @@ TOP = {
     "summary",
     "failures",
     "environment",
+    "reader",
     "diagnoses",
     "questions",
     "culprit",
+    "place",
+    "operands",
     "contrasts",
     "errors",
     "numbers",
@@ -60,6 +63,10 @@ def test_the_json_has_the_fields_of_the_contract(case: object) -> None:
     for failure in data["failures"]:
         assert set(failure) == {"exception", "message", "line", "count", "ranks", "role", "fingerprint", "place"}
         assert set(failure["place"]) == {"user", "library"}
+    assert set(data["place"]) == {"user", "library", "module", "operation"}
+    for line in (data["place"]["user"], data["place"]["library"]):
+        assert line is None or set(line) == {"file", "line", "function", "code", "at"}
+    assert all(set(one) == {"name", "role", "dtype", "device"} for one in data["operands"])
     for one in data["diagnoses"]:
         assert set(one) >= ISSUE
         assert 0 <= one["confidence"] <= 1
@@ -217,3 +224,16 @@ def test_prose_beside_frames_without_a_message_may_tell_what_it_was() -> None:
     assert cut.diagnoses[0].cause == "dtype-mismatch/quantized-compute"
     other = diagnose(told + "Traceback (most recent call last):\n" + frames + "FileNotFoundError: weights.bin\n", environment="report")
     assert other.verdict not in ("likely", "known")
+
+
+@pytest.mark.parametrize("source", [None, 1, [], bytearray(b"x"), memoryview(b"x")])
+def test_what_cannot_be_diagnosed_is_told(source: object) -> None:
+    with pytest.raises(InputError, match="what can be diagnosed is text"):
+        diagnose(source)  # type: ignore[arg-type]
+
+
+def test_a_repr_holds_nothing_of_the_report() -> None:
+    """A notebook, a failed assertion and a log of local variables print it, and nothing is masked there."""
+    result = diagnose("token hf_abcdefghijklmnopqrstuvwxyzABCDEFGH\nRuntimeError: expected scalar type Half but found Float\n")
+    assert "hf_" not in repr(result) + repr(result.report) + repr([result])
+    assert repr(result).startswith("<Diagnosis likely")

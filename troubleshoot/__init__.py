@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from troubleshoot.lab.verify import verify, verify_diagnosis
     from troubleshoot.lab.verify.patches import apply
     from troubleshoot.lab.watching import keep_float32, loss_scales, watch
+    from troubleshoot.reader import Reader
     from troubleshoot.reading.environment.machine import Environment
     from troubleshoot.scale.scanning import scan
     from troubleshoot.telling import render
@@ -39,6 +40,7 @@ _HOMES = {
     "KnowledgeBase": "knowledge",
     "KnowledgeError": "basics.errors",
     "TroubleshootError": "basics.errors",
+    "Reader": "reader",
     "UnknownIssueError": "basics.errors",
     "apply": "lab.verify.patches",
     "audit": "lab.auditing",
@@ -66,6 +68,7 @@ __all__ = [
     "InputError",
     "KnowledgeBase",
     "KnowledgeError",
+    "Reader",
     "TroubleshootError",
     "UnknownIssueError",
     "__version__",

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from troubleshoot.basics.errors import KnowledgeProblem
+from troubleshoot.cli import main
 from troubleshoot.commands.kb import run_lint
 
 LINEAR = "RuntimeError: mat1 and mat2 must have the same dtype, but got Float and Half\n"
@@ -314,3 +315,30 @@ def test_json_is_json_in_every_encoding(tmp_path: Path, encoding: str) -> None:
     assert "“é…\U0001f600中”" in repr(json.loads(shown))
     if encoding == "utf-8":
         assert "中" in shown
+
+
+@pytest.mark.parametrize("option", ["-o", "--output", "--output=", "-o="])
+def test_no_output_replaces_what_is_read(tmp_path: Path, option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A log would be gone, and in its place its diagnosis; a link does not hide it."""
+    log = tmp_path / "error.txt"
+    log.write_text("RuntimeError: expected scalar type Half but found Float\n")
+    link = tmp_path / "link.txt"
+    link.symlink_to(log)
+    given = {"--output=": [f"--output={link}"], "-o=": [f"-o{link}"]}.get(option, [option, str(link)])
+    assert main(["diagnose", str(log), *given]) == 2
+    assert "and this command reads it" in capsys.readouterr().err
+    assert log.read_text() == "RuntimeError: expected scalar type Half but found Float\n"
+    link.unlink()
+    assert main(["diagnose", str(log), "-o", str(link)]) == 0
+
+
+def test_no_output_replaces_a_file_of_a_folder_or_of_standard_input(tmp_path: Path) -> None:
+    log = tmp_path / "error.log"
+    text = "RuntimeError: expected scalar type Half but found Float\n"
+    log.write_text(text)
+    assert main(["scan", str(tmp_path), "-o", str(log)]) == 2
+    with log.open("rb") as stream:
+        done = subprocess.run([sys.executable, "-m", "troubleshoot", "diagnose", "-", "-o", str(log)], stdin=stream, check=False)
+    assert done.returncode == 2
+    assert log.read_text() == text
+    assert main(["scan", str(tmp_path), "-o", str(tmp_path / "new.txt")]) == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -171,3 +172,14 @@ def test_aliases_of_aliases_cost_nothing(tmp_path: Path) -> None:
     more = "".join(f"a{one}: &a{one}\n  <<: [{','.join([f'*a{one - 1}'] * 9)}]\n" for one in range(1, 31))
     path.write_text("dtype: fp16\na0: &a0 {x: 1}\n" + more)
     assert plans_for_config(str(path), [BF16])[0][0].files[str(path)].decode() == "dtype: bf16\na0: &a0 {x: 1}\n" + more
+
+
+def test_a_file_with_very_many_settings_is_refused_soon(tmp_path: Path) -> None:
+    """Each key asked for its line anew, from the beginning of the file: 120 KB took more than eight seconds."""
+    file = tmp_path / "many.yaml"
+    file.write_text("".join(f"k{index}:\n  fp16: true\n" for index in range(8_000)))
+    started = time.process_time()
+    plans, refused = plans_for_config(str(file), [BF16])
+    assert plans == []
+    assert "8000 such settings" in refused[0].why
+    assert time.process_time() - started < 4

@@ -25,12 +25,15 @@ _ONCE_SLOW = (
 def _faults(
     generators: dict[str, Generator], sizes: tuple[int, ...], face: str = "diagnose", limit: float = 8.0, negligible: float = NEGLIGIBLE
 ) -> list[str]:
-    """Return those at fault, twice: a busy machine makes one measurement wrong, hardly the same one again."""
+    """Return those at fault, twice: a busy machine makes one measurement wrong, hardly the same one again.
+
+    The second time a longer text is tried too: a cost that begins at some length, and is paid once, does not grow on.
+    """
     chosen = generators
-    for _ in range(2):
+    for lengths in (sizes, (*sizes, 4 * max(sizes))):
         faulty = {
             one.name: f"{one.name}: {fault} ({one.seconds})"
-            for one in measure(chosen, sizes, face=face, jobs=2, limit=limit)
+            for one in measure(chosen, lengths, face=face, jobs=2, limit=limit)
             if (fault := one.fault(None, negligible))
         }
         chosen = {name: generators[name] for name in faulty}

@@ -8,8 +8,8 @@ import os
 SITE = "TROUBLESHOOT_SITE"
 
 
-def entry_address(issue: str, language: str = "en") -> str | None:
-    """Return the address of an entry's page; None where no site is set, or what is set is no address.
+def entry_address(issue: str, language: str = "en", kind: str = "issues") -> str | None:
+    """Return the address of an entry's page, or of a cause's (``kind`` "causes"); None where no site is set, or what is set is no address.
 
     >>> os.environ[SITE] = "https://docs.example.org/troubleshoot"
     >>> entry_address("torch/linear-dtype")
@@ -18,4 +18,4 @@ def entry_address(issue: str, language: str = "en") -> str | None:
     site = os.environ.get(SITE, "").strip().rstrip("/")
     if not site.startswith(("https://", "http://")):
         return None
-    return f"{site}/{'zh/' if language == 'zh' else ''}issues/{issue}/"
+    return f"{site}/{'zh/' if language == 'zh' else ''}{kind}/{issue}/"

@@ -20,7 +20,11 @@ from troubleshoot.commands.options import (
     Language,
     Output,
     Overlays,
+    ReaderDryRun,
+    ReaderModel,
+    ReaderUrl,
     Redact,
+    chosen_reader,
     complete_environment,
     complete_issue,
     examples,
@@ -120,6 +124,9 @@ def diagnose(
             show_default=False,
         ),
     ] = None,
+    reader: ReaderUrl = None,
+    reader_model: ReaderModel = None,
+    reader_dry_run: ReaderDryRun = False,
     redact: Redact = False,
     output: Output = None,
     color: Color = "auto",
@@ -127,7 +134,7 @@ def diagnose(
     """Say what a failure is, why, and what to change.
 
     Reads a traceback, a whole log or a description; matches it against the knowledge base; shows the cause with its evidence and the
-    fixes that fit your versions and GPU. Nothing is installed, changed or sent anywhere.
+    fixes that fit your versions and GPU. Nothing is installed or changed, and without --reader nothing is sent anywhere.
     """
     from troubleshoot.commands.diagnose import run
 
@@ -148,6 +155,8 @@ def diagnose(
         output=output,
         color=color,
         timeout=timeout,
+        reader=chosen_reader(reader, reader_model, reader_dry_run),
+        dry_run=reader_dry_run,
     )
 
 

@@ -19,6 +19,7 @@ from troubleshoot.telling import FORMATS, render
 if TYPE_CHECKING:
     from troubleshoot.engine.result import Diagnosis
     from troubleshoot.knowledge import KnowledgeBase
+    from troubleshoot.reader import Prompt, Reader
     from troubleshoot.reading.environment.machine import Environment
     from troubleshoot.reading.report import Report
     from troubleshoot.reading.report_files import Loaded
@@ -47,6 +48,8 @@ def run(
     output: str | None,
     color: str,
     timeout: str | None = None,
+    reader: Reader | None = None,
+    dry_run: bool = False,
 ) -> int:
     """Diagnose what ``file`` holds and print it. Return 0 for a diagnosis, 1 for none. Raises InputError for what cannot be used."""
     format = process.check_format(format, FORMATS)
@@ -61,20 +64,40 @@ def run(
     source, left_out = load_source(file, seconds)
     base = load(kb, warn=False)
 
-    from troubleshoot.engine.diagnosis import diagnose
+    from troubleshoot.engine.diagnosis import diagnose, question_for_model
+
+    if reader is not None and dry_run:
+        asked = question_for_model(source.report(), environment=where, kb=base, answers=known or None, gpu=gpu, have=versions or None)
+        return _not_sent(reader, asked, output)
 
     def shown_of(report: Loaded, notes: Sequence[str]) -> tuple[Diagnosis, str]:
         diagnosis = diagnose(
-            report.report(), environment=where, kb=base, language=spoken, answers=known or None, gpu=gpu, have=versions or None
-        )
+            report.report(), environment=where, kb=base, language=spoken, answers=known or None, gpu=gpu, have=versions or None,
+            reader=reader,
+        )  # fmt: skip
         diagnosis = replace(diagnosis, errors=(*notes, *diagnosis.errors))
         return diagnosis, render(diagnosis, format, color=colored, width=process.width(output), top=shown, redact=redact)
 
-    diagnosis, text = _in_time(source, left_out, seconds or LIMIT, shown_of)
+    # Waiting for a model is no work on the report.
+    waiting = reader.seconds + 1 if reader is not None else 0.0
+    diagnosis, text = _in_time(source, left_out, (seconds or LIMIT) + waiting, shown_of)
     if verify:
         text = _with_verification(text, diagnosis, format, process.width(output))
     process.write(text, output)
     return 1 if diagnosis.verdict == "unknown" else 0
+
+
+def _not_sent(reader: Reader, asked: Prompt | None, output: str | None) -> int:
+    """Print what would be sent: the request, with the key masked. Return 1 where nothing would be."""
+    if asked is None:
+        process.write("Nothing would be sent: no answer of a model could change this one.\n", output)
+        return 1
+    from troubleshoot.basics.json_text import json_text
+    from troubleshoot.reader.endpoint import headers
+
+    lines = {name: "Bearer [the key]" if name == "Authorization" else value for name, value in headers(reader).items()}
+    process.write(json_text({"url": reader.address, "headers": lines, "body": asked.body(reader.model)}, indent=2) + "\n", output)
+    return 0
 
 
 def _in_time(

@@ -91,6 +91,8 @@ def run(
         raise InputError(f"{script} does not tell what fails: give --report FILE or --issue ID")
     if not configuring and find_spec("libcst") is None:
         raise InputError("source edits need LibCST: pip install 'troubleshoot[edit]'")
+    if apply and output is not None and Path(output).resolve().name.startswith(f"{Path(script).resolve().name}.orig"):
+        raise InputError(f"--output {output}: --apply keeps the old {script} under such a name. Name another file.")
     limit = process.seconds_of(timeout, most=1e7) or TIMEOUT
     base = load(kb)
     program = Program(script, tuple(arguments), module, tuple(kb))

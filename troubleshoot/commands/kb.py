@@ -15,6 +15,7 @@ from troubleshoot.commands.diagnose import load
 if TYPE_CHECKING:
     from troubleshoot.knowledge.experiments import Experiments
     from troubleshoot.knowledge.schema import Entry
+    from troubleshoot.reader import Reader
 
 
 def run_list(words: Sequence[str], *, format: str, language: str | None, kb: Sequence[str], output: str | None, color: str) -> int:
@@ -201,12 +202,12 @@ def _problems(count: int) -> str:
     return "no problem" if count == 0 else "1 problem" if count == 1 else f"{count} problems"
 
 
-def run_score(folder: str, *, format: str, kb: Sequence[str], output: str | None) -> int:
+def run_score(folder: str, *, format: str, kb: Sequence[str], output: str | None, reader: Reader | None = None) -> int:
     """Diagnose the labelled reports of a folder and print how good the diagnoses are."""
     process.check_format(format, ("text", "json"))
     from troubleshoot.curation import score
 
-    result = score(_reports(folder), kb=load(kb) if kb else None)
+    result = score(_reports(folder), kb=load(kb) if kb else None, reader=reader)
     if format == "json":
         process.write(json_text(result, indent=2) + "\n", output)
         return 0

@@ -6,7 +6,19 @@ from typing import Annotated, Any
 
 import typer
 
-from troubleshoot.commands.options import HELP_NAMES, Color, Format, Language, Output, Overlays, complete_issue, examples
+from troubleshoot.commands.options import (
+    HELP_NAMES,
+    Color,
+    Format,
+    Language,
+    Output,
+    Overlays,
+    ReaderModel,
+    ReaderUrl,
+    chosen_reader,
+    complete_issue,
+    examples,
+)
 from troubleshoot.commands.plain import PlainCommand, PlainGroup
 
 kb_app = typer.Typer(
@@ -123,18 +135,21 @@ def kb_lint(
     epilog=examples(
         "troubleshoot kb score my-cases",
         "troubleshoot kb score my-cases --format json -o score.json",
+        "troubleshoot kb score my-cases --reader http://localhost:11434/v1 --reader-model qwen3:8b",
     ),
 )
 def kb_score(
     folder: Annotated[str, typer.Argument(metavar="PATH", help="FILE.jsonl, a folder of such files, or of ID.txt with labels.yaml.")],
     kb: Overlays = None,
+    reader: ReaderUrl = None,
+    reader_model: ReaderModel = None,
     format: Annotated[str, typer.Option("--format", "-f", metavar="text|json", help="The form of the output.")] = "text",
     output: Output = None,
 ) -> int:
     """Measure the diagnoses of labelled reports: how often cause and fix are right, and how honest the confidence is."""
     from troubleshoot.commands.kb import run_score
 
-    return run_score(folder, format=format, kb=kb or (), output=output)
+    return run_score(folder, format=format, kb=kb or (), output=output, reader=chosen_reader(reader, reader_model))
 
 
 @kb_app.command(

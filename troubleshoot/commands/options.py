@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from troubleshoot.basics.errors import InputError
+
+if TYPE_CHECKING:
+    from troubleshoot.reader import Reader
 
 FORMATS = ("text", "markdown", "json", "html")
 
@@ -64,3 +69,29 @@ Interpreter = Annotated[
     str | None, typer.Option("--python", metavar="PATH", help="Ask this interpreter, the one the program ran with.", show_default=False)
 ]
 Deep = Annotated[bool, typer.Option("--deep", help="Also import torch, in a process of its own, and ask it what it sees (seconds).")]
+ReaderUrl = Annotated[
+    str | None,
+    typer.Option(
+        "--reader",
+        metavar="URL",
+        help="Let a language model read too: an OpenAI-compatible endpoint such as http://localhost:11434/v1 (docs/reader.md).",
+        show_default=False,
+    ),
+]
+ReaderModel = Annotated[
+    str | None, typer.Option("--reader-model", metavar="NAME", help="The model's name at that endpoint.", show_default=False)
+]
+ReaderDryRun = Annotated[bool, typer.Option("--reader-dry-run", help="Print exactly what would be sent to the model; send nothing.")]
+
+
+def chosen_reader(url: str | None, model: str | None, dry_run: bool = False) -> Reader | None:
+    """Return the reader that the options name; None without them. Raises InputError."""
+    if url is None:
+        if model is not None or dry_run:
+            raise InputError("--reader-model and --reader-dry-run go with --reader URL")
+        return None
+    if model is None:
+        raise InputError("--reader needs the model's name at that endpoint: --reader-model NAME")
+    from troubleshoot.reader import Reader
+
+    return Reader(url, model)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,7 +13,7 @@ import typer
 from troubleshoot.basics.errors import InputError
 from troubleshoot.commands import process
 from troubleshoot.commands.diagnose import load
-from troubleshoot.commands.options import Color, Language, Output, Overlays, Redact
+from troubleshoot.commands.options import Color, Language, Output, Overlays, ReaderModel, ReaderUrl, Redact, chosen_reader
 
 if TYPE_CHECKING:
     from troubleshoot.reading.environment.machine import Environment
@@ -70,6 +71,8 @@ def scan(
             show_default=False,
         ),
     ] = None,
+    reader: ReaderUrl = None,
+    reader_model: ReaderModel = None,
     kb: Overlays = None,
     lang: Language = None,
     redact: Redact = False,
@@ -87,6 +90,7 @@ def scan(
     environment = _environment(env)
     versions = tuple(sorted(_versions(have or []).items()))
     options = Options(finder, tuple(kb or ()), environment, gpu, versions, language, process.seconds_of(timeout) or LIMIT)
+    options = replace(options, reader=chosen_reader(reader, reader_model))
     # What is skipped in an overlay is told; the base is kept for what follows.
     load(options.overlays)
     if anchors:
@@ -140,7 +144,7 @@ def _scan(paths: list[str], options: Options, jobs: int, state: str | None) -> S
     try:
         return scan_logs(
             paths, jobs=jobs, finder=options.finder, overlays=options.overlays, environment=options.environment, gpu=options.gpu,
-            have=dict(options.have), language=options.language, state=state, timeout=options.seconds,
+            have=dict(options.have), language=options.language, state=state, timeout=options.seconds, reader=options.reader,
             progress=shown.show if shown.wanted else None,
         )  # fmt: skip
     finally:

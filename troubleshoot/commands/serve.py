@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from troubleshoot.basics.errors import InputError
-from troubleshoot.commands.options import Overlays
+from troubleshoot.commands.options import Overlays, ReaderModel, ReaderUrl, chosen_reader
 
 if TYPE_CHECKING:
     from troubleshoot.serve.settings import Settings
@@ -18,6 +18,7 @@ SERVE_EXAMPLES = (
     "troubleshoot serve",
     "troubleshoot serve --port 8080 --public-url https://help.example.com --max-chars 2000",
     "troubleshoot serve --host 0.0.0.0 --token-file tokens.txt --workers 4 --feedback feedback.db",
+    "troubleshoot serve --reader http://localhost:11434/v1 --reader-model qwen3:8b --timeout 40",
     "troubleshoot serve --assume model=Qwen/Qwen2-VL-7B-Instruct --assume gpu=A100 --kb my-kb",
 )
 MCP_EXAMPLES = ("troubleshoot mcp", "troubleshoot mcp --allow-run", "troubleshoot mcp --kb my-kb")
@@ -71,6 +72,8 @@ def serve(
     store_reports: Annotated[
         bool, typer.Option("--store-reports", help="Keep the reports that come with feedback, secrets and names masked.")
     ] = False,
+    reader: ReaderUrl = None,
+    reader_model: ReaderModel = None,
     max_body: Annotated[str, typer.Option("--max-body", metavar="BYTES", help="The longest body of a request.")] = "1048576",
     timeout: Annotated[str, typer.Option("--timeout", metavar="SECONDS", help="The longest time for one request.")] = "10",
     max_requests: Annotated[str, typer.Option("--max-requests", metavar="N", help="Requests at a time, for each worker.")] = "256",
@@ -92,7 +95,8 @@ def serve(
 ) -> int:
     """Serve diagnoses over HTTP: REST, chat in OpenAI's protocol, MCP, and a web page. No GPU and no torch are needed.
 
-    Nothing of this machine gets into an answer, and nothing of a report is kept. Rate limits belong to the proxy in front (docs/server.md).
+    Nothing of this machine gets into an answer, nothing of a report is kept, and without --reader nothing is sent on. Rate limits belong
+    to the proxy in front (docs/server.md).
     """
     local = _loopback(host)
     if not local and token_file is None and not no_auth:
@@ -135,6 +139,7 @@ def serve(
         feedback=Path(feedback) if feedback else None,
         store_reports=store_reports,
         log_requests=request_log,
+        reader=chosen_reader(reader, reader_model),
     )
     run_server(settings, host=host, port=_whole("--port", port, 0, 65535), workers=_whole("--workers", workers, 1, 256))
     return 0

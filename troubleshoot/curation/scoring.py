@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from troubleshoot.basics.errors import InputError, KnowledgeError
-from troubleshoot.engine.diagnosis import diagnose
+from troubleshoot.engine.diagnosis import AsksModel, diagnose
 from troubleshoot.engine.result import Diagnosis
 from troubleshoot.knowledge import KnowledgeBase
 from troubleshoot.knowledge.source import read_yaml
@@ -127,7 +127,13 @@ def _pasted(folder: Path) -> list[tuple[str, dict[str, Any], str]]:
     return cases
 
 
-def score(folder: Path | str, *, kb: KnowledgeBase | None = None, progress: Callable[[str], None] | None = None) -> dict[str, Any]:
+def score(
+    folder: Path | str,
+    *,
+    kb: KnowledgeBase | None = None,
+    progress: Callable[[str], None] | None = None,
+    reader: AsksModel | None = None,
+) -> dict[str, Any]:
     """Diagnose every labelled report and return the measures, with the misses by id.
 
     ``fair_top1``, ``fair_top3``: the first cause (one of the first three) is the label's or among ``also``. ``strict_top1`` (the same as
@@ -135,13 +141,25 @@ def score(folder: Path | str, *, kb: KnowledgeBase | None = None, progress: Call
     not known to misfit has a kind in the label's, kinds that say little (other, config-change, upgrade) not counting, over the labels
     that have another kind; ``fix_at_2``: one of the first two has. ``false_alarms``: share of negatives answered other than unknown.
     ``brier``: mean squared error of the stated probability of the first cause, abstentions counting as 0.
+    With a ``reader`` also ``asked`` (the reports that it was asked about), ``unanswered`` and ``changed`` (the ids of reports whose first
+    cause is another one because of it).
     """
     scored: list[Scored] = []
     for name, label, text in load_cases(Path(folder)):
-        scored.append(Scored(name, label, diagnose(text, environment="report", kb=kb)))
+        scored.append(Scored(name, label, diagnose(text, environment="report", kb=kb, reader=reader)))
         if progress:
             progress(name)
-    return measures(scored)
+    return measures(scored) if reader is None else {**measures(scored), **_read(scored)}
+
+
+def _read(scored: list[Scored]) -> dict[str, Any]:
+    """Return how often a reader was asked, and what came of it."""
+    told = [(one.id, one.diagnosis.reader) for one in scored if one.diagnosis.reader is not None and one.diagnosis.reader.asked]
+    return {
+        "asked": len(told),
+        "unanswered": sum(1 for _, reader in told if reader.problem is not None),
+        "changed": [name for name, reader in told if reader.changed],
+    }
 
 
 def measures(scored: list[Scored]) -> dict[str, Any]:

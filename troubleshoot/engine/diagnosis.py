@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Protocol
 
-from troubleshoot.basics.errors import TroubleshootError
+from troubleshoot.basics.errors import InputError, TroubleshootError
 from troubleshoot.engine.answers import environment_for, facts_with, given_answers
-from troubleshoot.engine.evidence import Facts
+from troubleshoot.engine.evidence import Fact, Facts
 from troubleshoot.engine.findings import Findings
 from troubleshoot.engine.fixes import fixes_for
 from troubleshoot.engine.matching import Matches, Search, find_candidates, recalled
@@ -17,14 +17,16 @@ from troubleshoot.engine.matching.dependencies import changes_environment
 from troubleshoot.engine.questions import Asked, next_question
 from troubleshoot.engine.ranking import KNOWN, LIKELY, Hypothesis, rank
 from troubleshoot.engine.records import seen_in
-from troubleshoot.engine.result import Diagnosis, Reason, Verdict
+from troubleshoot.engine.result import Consulted, Diagnosis, Reason, Verdict
 from troubleshoot.knowledge import KnowledgeBase, current_kb
 from troubleshoot.reading.environment.machine import Environment
 from troubleshoot.reading.report import Report
 from troubleshoot.version import __version__
 
 if TYPE_CHECKING:
+    from troubleshoot.engine.consulting import Reading
     from troubleshoot.engine.live.seen import Seen
+    from troubleshoot.reader import Prompt, Reply
 
 #: Diagnoses that are kept; a face may show fewer.
 _MOST = 8
@@ -34,19 +36,35 @@ _LEAST = 0.02
 EnvironmentChoice = Literal["auto", "local", "report"]
 
 
+class AsksModel(Protocol):
+    """Whoever asks a language model: :class:`troubleshoot.Reader`, or one that has the answer already."""
+
+    @property
+    def model(self) -> str:
+        """The model's name."""
+
+    def ask(self, prompt: Prompt) -> Reply:
+        """Return its answer, or why there is none; never raise."""
+
+
 @dataclass(frozen=True)
 class _Known:
-    """What stays the same while answers are tried: the report, the base, and the environment without answers."""
+    """What stays the same while answers are tried: the report, the base, the environment without answers, and what a model read."""
 
     report: Report
     environment: Environment
     base: KnowledgeBase
     search: Search
     seen: Seen | None = None
+    reading: Reading | None = None
 
     def facts(self, given: Mapping[str, str]) -> Facts:
-        """Return the facts with the user's answers."""
-        return facts_with(self.report, self.environment, given)
+        """Return the facts with the user's answers; what a model read counts only where nothing else is known."""
+        facts = facts_with(self.report, self.environment, given)
+        if self.reading is None or not self.reading.facts:
+            return facts
+        read = {one.name: (Fact(one.value, "reader", one.line, one.quote),) for one in self.reading.facts if not facts.get(one.name)}
+        return replace(facts, stated={**facts.stated, **read})
 
     def candidates(self, facts: Facts) -> Matches:
         """Hold the entries against the facts, and against what the tensors of a live exception show."""
@@ -56,6 +74,14 @@ class _Known:
         from troubleshoot.engine.live import weigh
 
         return weigh(matches, self.seen)
+
+    def ranked(self, facts: Facts, matches: Matches, most: int = 40) -> tuple[Hypothesis, ...]:
+        """Return the hypotheses, best first; a model's ranking is one term of theirs."""
+        if self.reading is None:
+            return rank(matches, self.report, self.base, most)
+        from troubleshoot.engine.consulting import decided
+
+        return decided(rank(matches, self.report, self.base), self.reading, self.report, facts, self.search, self.base)
 
 
 @dataclass(frozen=True)
@@ -79,20 +105,43 @@ def diagnose(
     answers: Mapping[str, str] | None = None,
     gpu: str | None = None,
     have: Mapping[str, str] | None = None,
+    reader: AsksModel | None = None,
 ) -> Diagnosis:
     """Diagnose a pasted report (``str`` is always text), a file (``os.PathLike``) or a live exception.
 
     ``environment``: "auto" (local facts only where the report is from this machine), "local", "report" (only what the report says), the
     path of an environment dump, or an Environment. ``answers`` are facts by name (``{"package.apex": "absent"}``), ``gpu`` a GPU's
-    name, ``have`` package versions.
+    name, ``have`` package versions. ``reader`` is a language model that reads the report too (docs/reader.md): without it nothing is sent.
 
     Raises:
         InputError: a file or an answer cannot be used; never for an exception, where ``errors`` says what went wrong.
         KnowledgeError: there is no knowledge base to read.
     """
     if isinstance(source, BaseException):
-        return _diagnose_exception(source, environment, kb, language, answers, gpu, have)
-    return _worded(_find(_read(source), environment, kb, given_answers(answers, gpu, have)), language)
+        return _diagnose_exception(source, environment, kb, language, answers, gpu, have, reader)
+    return _worded(_find(_read(source), environment, kb, given_answers(answers, gpu, have), None, reader), language)
+
+
+def question_for_model(
+    source: str | bytes | os.PathLike[str] | Report,
+    *,
+    environment: str | os.PathLike[str] | Environment = "auto",
+    kb: KnowledgeBase | None = None,
+    answers: Mapping[str, str] | None = None,
+    gpu: str | None = None,
+    have: Mapping[str, str] | None = None,
+) -> Prompt | None:
+    """Return what :func:`diagnose` would send to a reader; None where it would not ask one. Nothing is sent.
+
+    Raises:
+        InputError: a file or an answer cannot be used.
+        KnowledgeError: there is no knowledge base to read.
+    """
+    from troubleshoot.engine.consulting import question_about
+
+    one = examine(source, environment=environment, kb=kb, answers=answers, gpu=gpu, have=have)
+    asked = question_about(one.report, one.facts, one.matches, one.hypotheses, one.base)
+    return asked.prompt if asked is not None else None
 
 
 def examine(
@@ -125,6 +174,7 @@ def _diagnose_exception(
     answers: Mapping[str, str] | None,
     gpu: str | None,
     have: Mapping[str, str] | None,
+    reader: AsksModel | None,
 ) -> Diagnosis:
     """An exception handler must not be made worse: whatever goes wrong here is told in ``errors``."""
     try:
@@ -135,7 +185,7 @@ def _diagnose_exception(
         report = tell(report_from_exception(exception), seen)
         # The program that raised it is this one: its environment is the local one.
         local = "local" if environment == "auto" else environment
-        return conclude(_worded(_find(report, local, kb, given_answers(answers, gpu, have), seen), language), seen)
+        return conclude(_worded(_find(report, local, kb, given_answers(answers, gpu, have), seen, reader), language), seen)
     except Exception as error:
         return Diagnosis(
             verdict="unknown",
@@ -159,6 +209,9 @@ def _read(source: str | bytes | os.PathLike[str] | Report) -> Report:
         from troubleshoot.reading import read_report
 
         return read_report(source)
+    given: object = source
+    if not (isinstance(given, os.PathLike) or hasattr(given, "read")):
+        raise InputError(f"what can be diagnosed is text, bytes, a path, a stream of bytes or an exception, not {type(source).__name__}")
     from troubleshoot.reading import read_report_file
 
     return read_report_file(source)
@@ -177,10 +230,15 @@ def _find(
     kb: KnowledgeBase | None,
     given: Mapping[str, str],
     seen: Seen | None = None,
+    reader: AsksModel | None = None,
 ) -> Findings:
     base = kb if kb is not None else current_kb()
     known = _Known(report, environment_for(report, environment), base, Search(report, base), seen)
-    facts, matches, hypotheses = _weigh(known, environment, given)
+    weighed = _weigh(known, environment, given)
+    consulted = None
+    if reader is not None:
+        known, weighed, consulted = _consult(known, environment, given, weighed, reader)
+    facts, matches, hypotheses = weighed
     shown = [one for one in hypotheses if one.confidence >= _LEAST or one is hypotheses[0]]
     verdict, reason = _verdict(report, matches, hypotheses)
     outside = base.out_of_scope[next(iter(matches.out_of_scope.values()))].title if reason == "out-of-scope" else None
@@ -198,15 +256,48 @@ def _find(
         refuted=tuple(
             (one.entry.id, item) for one in matches.candidates if (item := one.refuted_by if one.own > 0 else one.contradicted_by)
         ),
+        reader=consulted,
     )
 
 
-def _weigh(
-    known: _Known, environment: str | os.PathLike[str] | Environment, given: Mapping[str, str]
-) -> tuple[Facts, Matches, tuple[Hypothesis, ...]]:
+_Weighed = tuple[Facts, Matches, tuple[Hypothesis, ...]]
+
+
+def _consult(
+    known: _Known,
+    environment: str | os.PathLike[str] | Environment,
+    given: Mapping[str, str],
+    weighed: _Weighed,
+    reader: AsksModel,
+) -> tuple[_Known, _Weighed, Consulted]:
+    """Let a model read the report, and weigh all again with what of it is believed; without an answer, all stays as it is."""
+    from troubleshoot.engine.consulting import believed, question_about
+
+    question = question_about(known.report, *weighed, known.base)
+    if question is None:
+        return known, weighed, Consulted(reader.model, asked=False)
+    reply = reader.ask(question.prompt)
+    reading = believed(reply.text, question) if reply.problem is None else None
+    if reading is None:
+        return known, weighed, Consulted(reader.model, problem=reply.problem or "form", detail=reply.detail)
+    known = replace(known, reading=reading)
+    again = _weigh(known, environment, given)
+    before, now = (_answered(hypotheses) for _, _, hypotheses in (weighed, again))
+    consulted = Consulted(
+        reader.model, causes=reading.causes, issue=reading.entry, facts=reading.facts, contrasts=reading.contrasts, dropped=reading.dropped,
+        changed=before != now,
+    )  # fmt: skip
+    return known, again, consulted
+
+
+def _answered(hypotheses: tuple[Hypothesis, ...]) -> str | None:
+    return hypotheses[0].cause if hypotheses and hypotheses[0].confidence >= LIKELY else None
+
+
+def _weigh(known: _Known, environment: str | os.PathLike[str] | Environment, given: Mapping[str, str]) -> _Weighed:
     facts = known.facts(given)
     matches = known.candidates(facts)
-    hypotheses = rank(matches, known.report, known.base)
+    hypotheses = known.ranked(facts, matches)
     hypotheses, facts, matches = _look_at_accelerators(known, environment, given, hypotheses, facts, matches)
     return facts, matches, hypotheses
 
@@ -230,7 +321,7 @@ def _look_at_accelerators(
     looked = replace(known, environment=merge(known.environment, local_environment(accelerators=True)))
     facts = looked.facts(given)
     matches = known.candidates(facts)
-    return rank(matches, known.report, known.base), facts, matches
+    return looked.ranked(facts, matches), facts, matches
 
 
 def recall(

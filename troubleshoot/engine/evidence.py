@@ -13,6 +13,7 @@ import msgspec
 
 from troubleshoot.basics.lazy import lazy_attribute
 from troubleshoot.basics.names import is_distribution, is_folder
+from troubleshoot.basics.numbers import whole_number
 from troubleshoot.basics.patterns import searched
 from troubleshoot.reading.environment.machine import Accelerator, Environment, Package
 from troubleshoot.reading.environment.package_names import distribution_of
@@ -445,6 +446,6 @@ def _add_gpu(accelerators: list[Accelerator], text: str, line: int) -> None:
 
 
 def _add_capability(accelerators: list[Accelerator], text: str) -> None:
-    major, _, minor = text.partition(".")
-    if accelerators[0].capability is None and major.isdigit() and minor.isdigit():
-        accelerators[0] = replace(accelerators[0], capability=(int(major), int(minor)))
+    major, minor = map(whole_number, text.partition(".")[::2])
+    if accelerators[0].capability is None and major is not None and minor is not None:
+        accelerators[0] = replace(accelerators[0], capability=(major, minor))

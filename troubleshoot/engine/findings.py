@@ -9,7 +9,7 @@ from troubleshoot.engine.evidence import Fact
 from troubleshoot.engine.fixes import HeldFix
 from troubleshoot.engine.questions import Asked
 from troubleshoot.engine.ranking import Hypothesis
-from troubleshoot.engine.result import EvidenceItem, Reason, Verdict
+from troubleshoot.engine.result import Consulted, EvidenceItem, Reason, Verdict
 from troubleshoot.knowledge import KnowledgeBase
 from troubleshoot.knowledge.schema import Bilingual
 from troubleshoot.reading.environment.machine import Environment
@@ -33,3 +33,4 @@ class Findings:
     errors: tuple[str, ...] = ()
     refuted: tuple[tuple[str, EvidenceItem], ...] = ()
     tried: Mapping[str, Fact] = field(default_factory=dict)
+    reader: Consulted | None = None

@@ -323,7 +323,7 @@ def _hypotheses(candidate: Candidate, strength: float, scale: float, leads: bool
     if entry.kind == "issue":
         cause = entry.cause or NO_CAUSE
         confidence = strength * scale
-        return [Hypothesis(candidate, cause, None, _cap(confidence), _cap(confidence), leads=leads)]
+        return [Hypothesis(candidate, cause, None, capped(confidence), capped(confidence), leads=leads)]
     shares = candidate.cause_shares
     # A family may say that no precision problem is the likeliest (a NaN loss from a learning rate): then it abstains.
     if not shares or shares[0][0].cause == NO_CAUSE:
@@ -341,8 +341,8 @@ def _hypotheses(candidate: Candidate, strength: float, scale: float, leads: bool
                 candidate,
                 weighted.cause,
                 weighted,
-                _cap(confidence if not found else confidence * share),
-                _cap(strength * scale * share),
+                capped(confidence if not found else confidence * share),
+                capped(strength * scale * share),
                 share,
                 leads,
                 count,
@@ -351,7 +351,7 @@ def _hypotheses(candidate: Candidate, strength: float, scale: float, leads: bool
     return found
 
 
-def _cap(value: float) -> float:
+def capped(value: float) -> float:
     """No probability from a rule is certain."""
     return round(min(0.98, value), 3)
 
@@ -370,10 +370,10 @@ def _calibrate(ranked: list[Hypothesis]) -> tuple[Hypothesis, ...]:
         calibrated = min(calibrated, _PROSE[min(2, first.candidate.phrases)])
     elif first.candidate.entry.fallback:
         calibrated = min(calibrated, _GENERAL)
-    calibrated = _cap(calibrated)
+    calibrated = capped(calibrated)
     left = (1.0 - calibrated) / max(1e-6, 1.0 - first.cause_confidence)
     others = (
-        msgspec.structs.replace(one, cause_confidence=_cap(one.cause_confidence * left))
+        msgspec.structs.replace(one, cause_confidence=capped(one.cause_confidence * left))
         if one.candidate.failure == first.candidate.failure
         else one
         for one in ranked[1:]

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
+from troubleshoot.basics.lazy import lazy_attribute
 from troubleshoot.reading.environment.machine import Environment, Package
-from troubleshoot.reading.report import Report
+from troubleshoot.reading.report import Failure, Report
 
 if TYPE_CHECKING:
     from troubleshoot.reading.contrasts import Contrast
+    from troubleshoot.reading.named import FailurePlace, Named
+    from troubleshoot.reading.operations import NamedOperand
     from troubleshoot.reading.requirements import Requirement
 
 SCHEMA = 1
@@ -67,7 +70,8 @@ class IssueDiagnosis:
     """One known issue with one cause, ranked.
 
     ``failure`` is the index of the failure that it explains (None: a symptom of the whole report). ``confidence`` is the probability
-    of this issue, ``cause_confidence`` that of its cause. ``note`` says what this cause means in a family of several.
+    of this issue, ``cause_confidence`` that of its cause. ``note`` says what this cause means in a family of several. ``kind`` is
+    "issue", "family", or "cause" where a model that reads named a cause and no entry describes the report: ``issue`` is then its code.
     """
 
     issue: str
@@ -124,7 +128,46 @@ class Culprit:
     why: str
 
 
-@dataclass(frozen=True)
+class ReadFact(msgspec.Struct, frozen=True):
+    """A setting that a model read in the report, with the words that state it and their line."""
+
+    name: str
+    value: str
+    quote: str
+    line: int
+
+
+class ReadContrast(msgspec.Struct, frozen=True):
+    """An experiment of which a model read in the report, and what came of it."""
+
+    experiment: str
+    outcome: str
+    value: str
+    quote: str
+    line: int
+
+
+class Consulted(msgspec.Struct, frozen=True):
+    """What a language model contributed that was asked to read the report: only what was checked.
+
+    ``asked`` is False where its answer could have changed nothing. ``problem`` says why there is none ("timeout", "status", ...), with
+    ``detail``. ``causes`` and ``issue`` are what it named of those listed ("none": no such problem), ``dropped`` how much of its answer was
+    not believed, ``changed`` whether another cause stands first because of it.
+    """
+
+    model: str
+    asked: bool = True
+    problem: str | None = None
+    detail: str = ""
+    causes: tuple[str, ...] = ()
+    issue: str | None = None
+    facts: tuple[ReadFact, ...] = ()
+    contrasts: tuple[ReadContrast, ...] = ()
+    dropped: int = 0
+    changed: bool = False
+
+
+@dataclass(frozen=True, repr=False)
 class Diagnosis:
     """Ranked known issues with confidence, evidence, fixes and questions. ``str()`` is the terminal text without colour."""
 
@@ -142,11 +185,48 @@ class Diagnosis:
     errors: tuple[str, ...] = ()
     refuted: tuple[tuple[str, EvidenceItem], ...] = ()
     tried: tuple[TriedInVain, ...] = ()
+    reader: Consulted | None = None
+    #: What the message of the first diagnosis says of its operands, by fact: ``dtype.input``, ``device.weight``.
+    caught: tuple[tuple[str, str], ...] = ()
+    #: Place and operands of a live exception, which knows them.
+    exact: Named | None = None
+
+    def __repr__(self) -> str:
+        """In short, and without the report's text: what a notebook or a test prints is not masked."""
+        first = f", {self.first.issue!r}" if self.first is not None else ""
+        return f"<{type(self).__name__} {self.verdict}{first}>"
 
     @property
     def first(self) -> IssueDiagnosis | None:
         """The first diagnosis, or None where nothing is known."""
         return self.diagnoses[0] if self.diagnoses else None
+
+    @property
+    def failure(self) -> Failure | None:
+        """The failure that the first diagnosis explains; without one, the failure to look at first."""
+        index = self.diagnoses[0].failure if self.diagnoses else None
+        failures = self.report.failures
+        return failures[index] if index is not None and index < len(failures) else self.report.cause
+
+    @lazy_attribute
+    def named(self) -> Named:
+        """Place and operands of :attr:`failure`: read from its frames when they are first asked for."""
+        from troubleshoot.reading.named import Named, names_of
+
+        failure = self.failure
+        if self.exact is not None or failure is None:
+            return self.exact or Named()
+        return names_of(failure.root, self.report, dict(self.caught))
+
+    @property
+    def place(self) -> FailurePlace:
+        """Where it failed: the user's line, the library's line below it, and the module, as the frames name it."""
+        return self.named.place
+
+    @property
+    def operands(self) -> tuple[NamedOperand, ...]:
+        """What the failing operation was given, by name, as far as the message and the frames tell."""
+        return self.named.operands
 
     @property
     def contrasts(self) -> tuple[Contrast, ...]:
@@ -167,6 +247,8 @@ class Diagnosis:
             "diagnoses": [_issue(one) for one in self.diagnoses],
             "questions": [msgspec.to_builtins(one) for one in self.questions],
             "culprit": _culprit(self.culprit),
+            "place": msgspec.to_builtins(self.place),
+            "operands": [msgspec.to_builtins(one) for one in self.operands],
             "contrasts": [_contrast(one) for one in self.contrasts],
             "errors": list(self.errors),
             "numbers": [
@@ -175,6 +257,7 @@ class Diagnosis:
             ],
             "requirements": [_requirement(one) for one in self.report.requirements],
             "tried": [msgspec.to_builtins(one) for one in self.tried],
+            "reader": _reader(self.reader),
         }
         from troubleshoot.basics.redact import redact_data
 
@@ -184,6 +267,13 @@ class Diagnosis:
         from troubleshoot.telling import render
 
         return render(self, "text")
+
+
+def _reader(one: Consulted | None) -> dict[str, Any] | None:
+    if one is None:
+        return None
+    data: dict[str, Any] = msgspec.to_builtins(one)
+    return {**data, **{name: list(data[name]) for name in ("causes", "facts", "contrasts")}}
 
 
 def _contrast(one: Contrast) -> dict[str, Any]:

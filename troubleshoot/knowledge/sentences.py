@@ -44,6 +44,19 @@ _RESULTS = frozenset({
 _RESULT_PIECES = ("乱", "全黑", "黑屏", "为空", "下降", "变差", "不一致", "差很多", "差得", "全是")
 #: half as a share, and no dtype
 _PORTION = searched(r"\b(?:first|second|other|lower|upper|better|about|over|than|almost) half\b|\bhalf (?:of|a|an|my|way|as|hour)\b")
+_RESULTS_DENIED = frozenset(word for word in WORD_CLASSES["nan"].split("|") if word.isascii() and word.isalpha()) | {"overflow", "black"}
+_NAN = f"(?:{'|'.join(sorted(_RESULTS_DENIED, key=len, reverse=True))})"
+#: A result that is denied, or counted as none by a log: it did not happen. Denied of another dtype or device ("no NaN in float32"), it
+#: is half of a comparison, whose other half says that it did.
+_DENIED = searched(
+    r"\b(?:no|not|never|without|neither|nor|free of)(?: "
+    rf"(?:a|any|the|more|longer|become|becomes|became|go|goes|went|get|gets|got|see|saw|{_NAN})){{0,3}} {_NAN}\b(?! check)"
+    rf"|n't (?:\w{{1,12}} ){{0,2}}{_NAN}\b|(?:没有|不是|没|未|并非)(?:出现|变成|变|发生|任何|是|再){{0,2}} ?{_NAN}"
+    rf"|\b(?:\w{{1,12}}_)?{_NAN}\b['\"]?(?: ?[:=?]{{1,2}} ?| )(?:false\b|no\b|none\b|0(?![.\w]))"
+)
+_COMPARED = searched(
+    "|".join(re.escape(word) for word in f"{WORD_CLASSES['fp32']}|{WORD_CLASSES['bf16']}|{WORD_CLASSES['cpu']}".split("|"))
+)
 WORD_PART = searched(r"[a-z0-9]+")
 #: Prose begins with a word, and not with a time, a path, a prompt or a frame.
 _SPOKEN = anchored(r"(?!file \"|traceback|[\w.]*error:|warning|info|debug)[^\w/$>{|\\]*+(?:[^\W\d_]|\d{0,4}[^\W\d_])", re.IGNORECASE)
@@ -80,9 +93,25 @@ def sentences(lines: list[tuple[int, str]]) -> list[Sentence]:
     """
     if len(lines) <= _MOST:
         found = _split(lines)
-        return found if len(found) <= _MOST else found[: _MOST // 2] + found[-_MOST // 2 :]
-    # The middle of a long log need not be cut into sentences.
-    return [*_split(lines[: _MOST // 2])[: _MOST // 2], *_split(lines[-_MOST // 2 :])[-_MOST // 2 :]]
+        found = found if len(found) <= _MOST else found[: _MOST // 2] + found[-_MOST // 2 :]
+    else:
+        # The middle of a long log need not be cut into sentences.
+        found = [*_split(lines[: _MOST // 2])[: _MOST // 2], *_split(lines[-_MOST // 2 :])[-_MOST // 2 :]]
+    return _without_denied(found)
+
+
+def _without_denied(found: list[Sentence]) -> list[Sentence]:
+    """Leave out the words of a result that the report only ever denies: "no NaN", "nan: False". With one plain mention, all count."""
+    denied: dict[int, frozenset[str]] = {}
+    for row, one in enumerate(found):
+        results = one.words & _RESULTS_DENIED
+        if results:
+            if _COMPARED.search(one.lowered) or not results.isdisjoint(_words(_DENIED.sub("", one.lowered))):
+                return found
+            denied[row] = results
+    for row, results in denied.items():
+        found[row] = Sentence(found[row].line, found[row].text, found[row].lowered, found[row].words - results)
+    return found
 
 
 def _split(lines: list[tuple[int, str]]) -> list[Sentence]:
@@ -181,11 +210,16 @@ def _holds_results(sentence: Sentence) -> bool:
     return not _RESULTS.isdisjoint(sentence.words) or any(piece in sentence.lowered for piece in _RESULT_PIECES)
 
 
-def _sentence(number: int, text: str, lowered: str) -> Sentence:
+def _words(lowered: str) -> set[str]:
     words = set(_TOKEN.findall(lowered))
     for word in tuple(words):
         if not word.isalnum():
             words.update(WORD_PART.findall(word))
+    return words
+
+
+def _sentence(number: int, text: str, lowered: str) -> Sentence:
+    words = _words(lowered)
     if "half" in words and _PORTION.search(lowered) and "half" not in _PORTION.sub("", lowered):
         words.discard("half")
     return Sentence(number, text, lowered, frozenset(words))

@@ -46,6 +46,14 @@ _ENDING = (
 )
 
 
+#: What stands before a model that the user does not run. "Not with X" is left alone: there it may be the one that fails.
+_ANOTHER = (
+    r"(?:\b(?:is|am|are|was|were)(?: not|n't)(?: about| using| running)?|\bnot using|\bunlike(?: in| with| for)?|\binstead of|\brather than"
+    r"|不是|而非|不同于)\s{1,3}?(?:(?:a|an|the)\s{1,3})?[`'\"(]{0,2}$|(?:不是|而非|不同于)$"
+)
+_BEFORE = 40
+
+
 def gpus(found: Found) -> None:
     """Note the accelerators by name, and compute capabilities given as ``sm_75``."""
     words, text = found.words, found.text
@@ -76,7 +84,7 @@ def models(found: Found, families: set[str]) -> None:
             for match in compiled(_HUB).finditer(text):
                 found.add("model", "model", match[1].rstrip("."), match.start())
         for match in compiled(_PAIR).finditer(text):
-            if _plausible(text, match):
+            if _plausible(text, match) and not _is_another(text, match.start()):
                 found.add("model", "model", match[0].rstrip("."), match.start())
     if "For" in text or "Model" in text or "Pipeline" in text or "Autoencoder" in text or "WithProjection" in text:
         for match in compiled(_CLASS, 0).finditer(text):
@@ -88,7 +96,12 @@ def models(found: Found, families: set[str]) -> None:
         parts = [rf"(?:{'|'.join(plain)}){_ENDING}"] if plain else []
         parts.extend(word_tables.STRICT[one] for one in sorted(families) if one in word_tables.STRICT)
         for match in composed(rf"(?<![\w/.-])(?:{'|'.join(parts)})(?!\w)", re.IGNORECASE).finditer(text):
-            found.add("model", "model", match[0].strip(" -"), match.start())
+            if not _is_another(text, match.start()):
+                found.add("model", "model", match[0].strip(" -"), match.start())
+
+
+def _is_another(text: str, start: int) -> bool:
+    return compiled(_ANOTHER).search(text, max(0, start - _BEFORE), start) is not None
 
 
 def _plausible(text: str, match: re.Match[str]) -> bool:

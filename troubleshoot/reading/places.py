@@ -68,6 +68,11 @@ def locate(path: str) -> tuple[str, str]:
     return _checkout(path)
 
 
+def is_outside(owner: str) -> bool:
+    """Tell whether an owner is a package above torch that has to do with the failure: neither Python nor what only calls the program."""
+    return owner not in ("user", "python", "torch", "functorch") and owner not in _HOSTS
+
+
 def place_of(frames: tuple[Frame, ...] | list[Frame]) -> Place:
     """Return the deepest frame in the reporter's own code and the deepest one in a package above torch."""
     user = library = None
@@ -75,7 +80,7 @@ def place_of(frames: tuple[Frame, ...] | list[Frame]) -> Place:
         owner, short = locate(frame.path)
         if owner == "user":
             user = user or _spot(short, frame)
-        elif owner not in ("python", "torch", "functorch") and owner not in _HOSTS and library is None:
+        elif library is None and is_outside(owner):
             library = _spot(short, frame)
         if user and library:
             break

@@ -139,7 +139,7 @@ class Mention(msgspec.Struct, frozen=True):
     text: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Report:
     """What the user gave, read once.
 
@@ -155,6 +155,10 @@ class Report:
     truncated: bool = False
     total_lines: int = 0
     reason: str | None = None
+
+    def __repr__(self) -> str:
+        """In short, and without what was pasted: it may hold secrets."""
+        return f"<{type(self).__name__} of {self.total_lines} lines, {len(self.failures)} failures>"
 
     @property
     def cause(self) -> Failure | None:

@@ -28,7 +28,7 @@ _ENDS = (
     '"""', "Exception in thread", "Exception ignored in", "Fatal Python error",
 )  # fmt: skip
 #: What people put in place of the frames that they leave out.
-_ELIDED = (
+ELIDED = (
     "...", "[...", "(...", "<...", "…", "[…", "(…", "⋮", "<snip", "[snip", "(snip", "-- snip", "<omitted", "[omitted", "(omitted",
     "# ...", "// ...",
 )  # fmt: skip
@@ -65,7 +65,7 @@ def read_traceback(source: Source, at: int) -> tuple[RaisedException | None, int
             if stripped.startswith("[Previous line repeated"):
                 i += 1
                 continue
-            if stripped.startswith(_ELIDED) and len(stripped) < 60 and _goes_on_below(lines, i + 1, end, 2):
+            if stripped.startswith(ELIDED) and len(stripped) < 60 and _goes_on_below(lines, i + 1, end, 2):
                 elided = True
                 i += 1
                 continue

@@ -52,7 +52,7 @@ def create_app(settings: Settings | None = None, *, engine: type[Engine] = Engin
             await work.start()
             yield
         finally:
-            work.close()
+            await work.end()
             await mcp.close()
 
     app = FastAPI(title="troubleshoot", version=__version__, description=_DESCRIPTION, docs_url=None, redoc_url=None, lifespan=lifespan)

@@ -8,16 +8,18 @@ from typing import Any
 
 from troubleshoot.basics.errors import InputError
 from troubleshoot.basics.redact import redact_data, redact_text, redacted_start
-from troubleshoot.engine.diagnosis import diagnose, recall
+from troubleshoot.engine.diagnosis import diagnose, question_for_model, recall
 from troubleshoot.engine.evidence import VOCABULARY, environment_of, is_among
 from troubleshoot.engine.result import Diagnosis, IssueDiagnosis
 from troubleshoot.knowledge import KnowledgeBase, load_kb
 from troubleshoot.knowledge.base import shipped_root
 from troubleshoot.knowledge.schema import Entry
+from troubleshoot.reader import Prompt
 from troubleshoot.reading import Report, read_report
 from troubleshoot.reading.environment.machine import Environment
 from troubleshoot.reading.environment.merging import merge
 from troubleshoot.reading.environment.parse import parse_environment
+from troubleshoot.serve.consulting import Said, Told
 from troubleshoot.serve.settings import Settings
 from troubleshoot.telling.facts import relevant_packages
 
@@ -75,14 +77,41 @@ class Engine:
         gpu: str | None = None,
         have: Mapping[str, str] | None = None,
         language: str | None = None,
+        said: Said | None = None,
     ) -> tuple[Diagnosis, tuple[str, ...]]:
-        """Diagnose a report and return what could not be used of the rest, each in a sentence."""
+        """Diagnose a report and return what could not be used of the rest, each in a sentence.
+
+        ``said`` is what the operator's language model answered to :meth:`question`; without one, nothing is said of it.
+        """
+        read, stated, given, wrong = self._prepared(report, environment, joined(answers, gpu, have))
+        model = self.settings.reader
+        diagnosis = diagnose(
+            read, environment=stated, kb=self.base, language=language or self.settings.language, answers=given,
+            reader=Told(model.model, said) if model is not None and said is not None else None,
+        )  # fmt: skip
+        return diagnosis, wrong
+
+    def question(
+        self,
+        report: str | bytes,
+        *,
+        environment: Mapping[str, Any] | str | None = None,
+        answers: Mapping[str, str] | None = None,
+        gpu: str | None = None,
+        have: Mapping[str, str] | None = None,
+    ) -> Prompt | None:
+        """Return what the operator's language model is to be asked about a report; None where it need not be."""
+        read, stated, given, _ = self._prepared(report, environment, joined(answers, gpu, have))
+        return question_for_model(read, environment=stated, kb=self.base, answers=given)
+
+    def _prepared(
+        self, report: str | bytes | Report, environment: Mapping[str, Any] | str | None, answers: Mapping[str, str]
+    ) -> tuple[Report, Environment, dict[str, str], tuple[str, ...]]:
+        """Return the report, its environment, the facts that hold beside it, and what could not be used."""
         read = report if isinstance(report, Report) else read_report(report)
         stated, errors = self.environment(read, environment)
-        given, wrong = usable(joined(answers, gpu, have))
-        given = {**self.assumed(read, stated, given), **given}
-        diagnosis = diagnose(read, environment=stated, kb=self.base, language=language or self.settings.language, answers=given)
-        return diagnosis, (*errors, *wrong)
+        given, wrong = usable(answers)
+        return read, stated, {**self.assumed(read, stated, given), **given}, (*errors, *wrong)
 
     def recall(
         self, issue: str, cause: str | None, answers: Mapping[str, str], listed: Sequence[str], language: str

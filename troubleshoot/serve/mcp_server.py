@@ -264,7 +264,9 @@ def _add_tools(server: MCPServer[Any], work: Work) -> None:
         have: Annotated[dict[str, str] | None, Field(description='Package versions, if known: {"torch": "2.3.0"}.')] = None,
         language: Language = "en",
     ) -> CallToolResult:
-        text, data, verdict = await _done(work.do(tasks.tool_diagnose, report, environment or None, answers, gpu or None, have, language))
+        known = (report, environment or None, answers, gpu or None, have)
+        said = await _done(work.said(tasks.tool_question, *known))
+        text, data, verdict = await _done(work.do(tasks.tool_diagnose, *known, language, said))
         work.metrics.diagnosis(verdict)
         return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=data)
 

@@ -93,6 +93,7 @@ def _settings(work: Work, root: str) -> str:
             "root": root,
             "limit": settings.max_body,
             "stored": settings.feedback is not None and settings.store_reports,
+            "reader": settings.reader.model if settings.reader is not None else "",
             "tool": __version__,
             "count": work.shown,
         },

@@ -34,7 +34,9 @@ def pages_router(work: Work) -> APIRouter:
     @router.post("/page/diagnose")
     async def diagnose(request: Request) -> Response:
         kind, root = request.headers.get("content-type", ""), root_of(request, settings)
-        answer, verdict = await work.do(tasks.diagnose_page, kind, await request.body(), root)
+        body = await request.body()
+        said = await work.said(tasks.question, kind, body)
+        answer, verdict = await work.do(tasks.diagnose_page, kind, body, root, said)
         work.metrics.diagnosis(verdict)
         return Response(answer, media_type="application/json")
 

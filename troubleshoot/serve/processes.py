@@ -23,6 +23,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 
+from troubleshoot.reader.endpoint import KEY, OPENAI_KEY
 from troubleshoot.serve import worker
 from troubleshoot.serve.errors import RequestError
 from troubleshoot.serve.worker import Setup
@@ -130,6 +131,11 @@ class _Starter:
             process.wait()
 
 
+def _keyless() -> dict[str, str]:
+    """Return the environment without the keys of language models: who reads strangers' text needs none."""
+    return {name: value for name, value in os.environ.items() if name not in (KEY, OPENAI_KEY)}
+
+
 def _start(setup: Setup) -> tuple[socket.socket, subprocess.Popen[bytes]]:
     """Start a process that works with a setup, and wait until it has loaded.
 
@@ -143,14 +149,14 @@ def _start(setup: Setup) -> tuple[socket.socket, subprocess.Popen[bytes]]:
             # A shared socket is described for one process, whose number must be known first. Every description is of the same length.
             size = str(len(theirs.share(os.getpid())))
             command = [sys.executable, "-P", "-c", worker.PROGRAM, path, size]
-            process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+            process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, env=_keyless())
             assert process.stdin is not None
             with process.stdin as stream:
                 stream.write(theirs.share(process.pid))
         else:
             command = [sys.executable, "-P", "-c", worker.PROGRAM, path, str(theirs.fileno())]
             quiet = subprocess.DEVNULL
-            process = subprocess.Popen(command, stdin=quiet, stdout=quiet, pass_fds=[theirs.fileno()])
+            process = subprocess.Popen(command, stdin=quiet, stdout=quiet, pass_fds=[theirs.fileno()], env=_keyless())
     try:
         ours.settimeout(_LOADING)
         worker.send(ours, pickle.dumps(setup))

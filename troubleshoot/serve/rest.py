@@ -21,7 +21,7 @@ _DIAGNOSIS: dict[str, Any] = {
     "type": "object",
     "required": [
         "schema", "tool", "knowledge", "verdict", "reason", "summary", "failures", "environment", "diagnoses", "questions", "culprit",
-        "contrasts", "errors", "numbers", "requirements", "tried",
+        "place", "operands", "contrasts", "errors", "numbers", "requirements", "tried", "reader",
     ],
     "properties": {
         "schema": {"const": 1},
@@ -38,6 +38,16 @@ _DIAGNOSIS: dict[str, Any] = {
         },
         "questions": {"type": "array", "items": {"type": "object", "required": ["ask", "about", "answers", "decides"]}},
         "culprit": {"type": "null"},
+        "place": {
+            "type": "object",
+            "required": ["user", "library", "module", "operation"],
+            "description": "Where it failed: the user's line, the library's line below it (file, line, function, code, at), the module.",
+        },
+        "operands": {
+            "type": "array",
+            "items": {"type": "object", "required": ["name", "role", "dtype", "device"]},
+            "description": "What the failing operation was given; an empty text is unknown.",
+        },
         "contrasts": {
             "type": "array",
             "items": {"type": "object", "required": ["experiment", "outcome", "value", "line"]},
@@ -47,6 +57,7 @@ _DIAGNOSIS: dict[str, Any] = {
         "numbers": {"type": "array", "items": _OBJECT, "description": "What the report's numbers tell of dtypes, with their lines."},
         "requirements": {"type": "array", "items": _OBJECT, "description": "What refusals accept, refuse and got, with their lines."},
         "tried": {"type": "array", "items": _OBJECT, "description": "Experiments that changed nothing: no such fix is recommended."},
+        "reader": {"type": ["object", "null"], "description": "What a language model contributed; null where the operator uses none."},
     },
 }  # fmt: skip
 _LIST = {"type": "array", "items": _OBJECT}
@@ -72,7 +83,9 @@ def rest_router(work: Work, feedback: Feedback | None) -> APIRouter:
         openapi_extra=described(DiagnoseRequest, _TEXT),
     )
     async def diagnose(request: Request) -> Response:
-        answer, verdict = await work.do(tasks.diagnose, request.headers.get("content-type", ""), await request.body())
+        kind, body = request.headers.get("content-type", ""), await request.body()
+        said = await work.said(tasks.question, kind, body)
+        answer, verdict = await work.do(tasks.diagnose, kind, body, said)
         work.metrics.diagnosis(verdict)
         return _json(answer)
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from troubleshoot.reader import Reader
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -20,7 +22,8 @@ class Settings:
     ``timeout`` seconds for one, ``max_requests`` at a time. Requests are read in ``engines`` processes (0: one for each processor, at least
     2, at most 4); one request may take ``cpu_limit`` seconds of processor time there, and such a process ``memory_limit`` bytes of memory.
     ``feedback`` is the SQLite file to which feedback goes (None: it is refused); ``store_reports`` keeps the redacted report with it.
-    ``log_requests`` logs each request as a line of JSON.
+    ``log_requests`` logs each request as a line of JSON. ``reader`` is a language model that reads the reports too (None: nothing leaves
+    the server).
     """
 
     language: str = "en"
@@ -40,3 +43,4 @@ class Settings:
     feedback: Path | None = None
     store_reports: bool = False
     log_requests: bool = False
+    reader: Reader | None = None

@@ -16,10 +16,12 @@ from pydantic import ValidationError
 from troubleshoot.basics.errors import InputError, UnknownIssueError
 from troubleshoot.basics.redact import redact_data, redact_text, redacted_start
 from troubleshoot.knowledge.schema import Entry
+from troubleshoot.reader import Prompt
 from troubleshoot.reading.decode import decode
 from troubleshoot.serve.articles import article, framed, marks
 from troubleshoot.serve.chat import protocol
 from troubleshoot.serve.chat.answering import answer
+from troubleshoot.serve.consulting import Said
 from troubleshoot.serve.engine import Engine, as_data
 from troubleshoot.serve.errors import RequestError
 from troubleshoot.serve.hardware import device_table, support_of
@@ -39,19 +41,32 @@ _ENCODER = msgspec.json.Encoder()
 _MOST_DIAGNOSES = 3
 
 
-def diagnose(engine: Engine, content_type: str, body: bytes) -> tuple[bytes, str]:
-    """Return the answer to ``POST /v1/diagnose``, and the verdict."""
+def question(engine: Engine, content_type: str, body: bytes) -> bytes:
+    """Return what the operator's language model is to be asked about a report that was sent; nothing where it need not be."""
+    wanted = _wanted(content_type, body)
+    return _question(
+        engine.question(wanted.report, environment=wanted.environment, answers=wanted.answers, gpu=wanted.gpu, have=wanted.have)
+    )
+
+
+def _question(prompt: Prompt | None) -> bytes:
+    return msgspec.msgpack.encode(prompt) if prompt is not None else b""
+
+
+def diagnose(engine: Engine, content_type: str, body: bytes, said: Said | None = None) -> tuple[bytes, str]:
+    """Return the answer to ``POST /v1/diagnose``, and the verdict. ``said`` is what the operator's language model said."""
     wanted = _wanted(content_type, body)
     diagnosis, errors = engine.diagnose(
-        wanted.report, environment=wanted.environment, answers=wanted.answers, gpu=wanted.gpu, have=wanted.have, language=wanted.language
-    )
+        wanted.report, environment=wanted.environment, answers=wanted.answers, gpu=wanted.gpu, have=wanted.have, language=wanted.language,
+        said=said,
+    )  # fmt: skip
     return _ENCODER.encode(as_data(diagnosis, errors, wanted.top)), diagnosis.verdict
 
 
-def diagnose_page(engine: Engine, content_type: str, body: bytes, root: str) -> tuple[bytes, str]:
+def diagnose_page(engine: Engine, content_type: str, body: bytes, root: str, said: Said | None = None) -> tuple[bytes, str]:
     """Return what the page shows of a diagnosis, as JSON, and the verdict; ``root`` is where the application is mounted."""
     wanted = _wanted(content_type, body)
-    diagnosis, errors = engine.diagnose(wanted.report, answers=wanted.answers, language=wanted.language)
+    diagnosis, errors = engine.diagnose(wanted.report, answers=wanted.answers, language=wanted.language, said=said)
     diagnosis = replace(diagnosis, errors=(*diagnosis.errors, *errors))
     document = documents(diagnosis, face="page")[0]
     environment = diagnosis.environment
@@ -111,11 +126,17 @@ def feedback(engine: Engine, body: bytes) -> tuple[str, str | None, bool, str | 
         wanted = FeedbackRequest.model_validate_json(body)
     except ValidationError as error:
         raise invalid(error) from None
-    entry = _entry(engine.base.entry, wanted.issue)
-    if wanted.fix is not None and wanted.fix not in engine.fix_ids(entry):
-        raise RequestError(404, f"{entry.id} has no fix {wanted.fix!r}.", param="fix")
+    # A cause by itself is answered where a language model named it and no entry describes the report.
+    cause = engine.base.causes.causes.get(wanted.issue)
+    if cause is not None and wanted.issue not in engine.base.index.ids:
+        name, fixes = wanted.issue, frozenset(fix.id for fix in cause.fixes)
+    else:
+        entry = _entry(engine.base.entry, wanted.issue)
+        name, fixes = entry.id, engine.fix_ids(entry)
+    if wanted.fix is not None and wanted.fix not in fixes:
+        raise RequestError(404, f"{name} has no fix {wanted.fix!r}.", param="fix")
     report = redact_text(wanted.report, personal=True) if wanted.report and engine.settings.store_reports else None
-    return entry.id, wanted.fix, wanted.worked, report
+    return name, wanted.fix, wanted.worked, report
 
 
 def issues(engine: Engine, words: str, cause: str, language: str) -> bytes:
@@ -174,6 +195,13 @@ def _entry(get: Callable[[str], Entry], name: str) -> Entry:
         raise RequestError(404, f"No known issue is called {redacted_start(name, 200)!r}.{alike}", param="issue") from None
 
 
+def tool_question(
+    engine: Engine, report: str, environment: str | None, answers: dict[str, str] | None, gpu: str | None, have: dict[str, str] | None
+) -> bytes:
+    """Return what the operator's language model is to be asked about a report that the tool ``diagnose`` got."""
+    return _question(engine.question(report, environment=environment, answers=answers, gpu=gpu, have=have))
+
+
 def tool_diagnose(
     engine: Engine,
     report: str,
@@ -182,9 +210,12 @@ def tool_diagnose(
     gpu: str | None,
     have: dict[str, str] | None,
     language: str,
+    said: Said | None = None,
 ) -> tuple[str, dict[str, Any], str]:
     """Return what the tool ``diagnose`` says, as text and as data, and the verdict."""
-    diagnosis, errors = engine.diagnose(report, environment=environment, answers=answers, gpu=gpu, have=have, language=language)
+    diagnosis, errors = engine.diagnose(
+        report, environment=environment, answers=answers, gpu=gpu, have=have, language=language, said=said
+    )
     text = render(diagnosis, "markdown", redact=True) + "".join(f"\n> {visible(redact_text(one, personal=True))}\n" for one in errors)
     return text, _shown(as_data(diagnosis, errors, _MOST_DIAGNOSES)), diagnosis.verdict
 
@@ -279,6 +310,7 @@ def _missing(engine: Engine, kind: str, name: str, language: str, root: str, sug
 TASKS: dict[str, Callable[..., Any]] = {
     task.__name__: task
     for task in (
+        question, tool_question,
         diagnose, diagnose_page, chat, no_model, feedback, issues, issue, causes, hardware, tool_diagnose, tool_explain, tool_list,
         entry_id, issues_page, issue_page, cause_page,
     )

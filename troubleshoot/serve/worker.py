@@ -129,6 +129,8 @@ def _warmed(setup: Setup) -> Engine:
     for language in ("en", "zh"):
         tasks.diagnose(engine, "application/json", json.dumps({"report": _WARMING, "language": language}).encode())
         tasks.issues_page(engine, language, "")
+    if setup.settings.reader is not None:
+        tasks.question(engine, "text/plain", _WARMING.encode())
     tasks.chat(engine, body, "")
     tasks.hardware(engine, "")
     # What is loaded now stays: the collector need not look at it with every collection, nor copy its pages in every worker.

@@ -13,6 +13,7 @@ import msgspec
 
 from troubleshoot.basics.errors import InputError
 from troubleshoot.serve import worker
+from troubleshoot.serve.consulting import UNASKED, Consultant, Said
 from troubleshoot.serve.engine import Engine
 from troubleshoot.serve.errors import RequestError
 from troubleshoot.serve.metrics import Metrics
@@ -49,6 +50,7 @@ class Work:
         self.issues = len(loaded.base.ids())
         self.shown = len(loaded.public.index.ids)
         self.metrics = metrics
+        self._consultant = Consultant(settings.reader, settings.timeout) if settings.reader is not None else None
         self._pool = Pool(Setup(engine, settings, forks=True), metrics.worker_ended)
         # An application that is mounted into another one is never told that it ends.
         self._end = weakref.finalize(self, self._pool.close)
@@ -82,6 +84,25 @@ class Work:
             raise RequestError(status, message, param=param, code=code)
         _log.error("request failed", extra={"fields": {"task": task.__name__, **msgspec.msgpack.decode(value)}})
         raise RequestError(500, "The server failed to answer this; its log says more.", code="internal")
+
+    async def said(self, task: Callable[Concatenate[Engine, P], bytes], *given: P.args, **named: P.kwargs) -> Said | None:
+        """Return what the operator's language model says to the question that a task makes; None without one.
+
+        No worker is busy meanwhile.
+
+        Raises:
+            RequestError: as :meth:`do`.
+        """
+        if self._consultant is None:
+            return None
+        question = await self.do(task, *given, **named)
+        return await self._consultant.ask(question) if question else UNASKED
+
+    async def end(self) -> None:
+        """Close what the language model is asked through, and end the workers."""
+        self.close()
+        if self._consultant is not None:
+            await self._consultant.close()
 
     def close(self) -> None:
         """End the workers, whatever they do."""

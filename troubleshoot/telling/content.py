@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from troubleshoot.basics.addresses import entry_address
 from troubleshoot.basics.redact import redact_lines
+from troubleshoot.telling.consulted import reader_section
 from troubleshoot.telling.document import Block, Choice, Code, Document, Folded, Point, Prose, Quote, Section, Step, filled
 from troubleshoot.telling.facts import accelerators_line, environment_line, half_precision
 from troubleshoot.telling.words import Words
@@ -58,7 +59,7 @@ def _document(
     sections.append(Section(words("Seen"), _seen(diagnosis, one, words)))
     if one.verify:
         sections.append(Section(words("Check"), (Code(one.verify, "sh"),)))
-    page = entry_address(one.issue, words.language)
+    page = entry_address(one.issue, words.language, "causes" if one.kind == "cause" else "issues")
     if page is not None and not words.face:
         sections.append(Section(words("Page"), (Prose(page),)))
     if lead:
@@ -68,6 +69,7 @@ def _document(
         sections.append(Section(words("Also"), _also(diagnosis, one, rest, words)))
         if words.face:
             sections.append(Section(words("References"), tuple(Point(url) for url in one.references)))
+        sections.append(reader_section(diagnosis.reader, words))
         sections.append(Section(words("Note"), notes(diagnosis, words)))
     certainty = f"{words(verdict)} {words.percent(one.confidence)}"
     cause = "" if one.kind == "family" else f"{words('cause')} {one.cause}"

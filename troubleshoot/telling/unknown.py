@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from troubleshoot.telling.consulted import reader_section
 from troubleshoot.telling.content import ask, consequences, notes, quoted
 from troubleshoot.telling.document import Block, Code, Document, Point, Prose, Quote, Section, filled
 from troubleshoot.telling.facts import accelerators_line, environment_line
@@ -27,6 +28,7 @@ def unknown_document(diagnosis: Diagnosis, words: Words) -> Document:
         Section(words("Ask"), ask(diagnosis.questions, words)),
         Section(words("Next"), _next(diagnosis, words)),
         Section(words("Share"), () if words.face else _share(diagnosis, words)),
+        reader_section(diagnosis.reader, words),
         Section(words("Note"), notes(diagnosis, words)),
     )
     outside = diagnosis.reason == "out-of-scope"

@@ -37,6 +37,8 @@ def worded(found: Findings, language: str) -> Diagnosis:
         errors=found.errors,
         refuted=found.refuted,
         tried=tuple(_tried(name, fact.line, found.base, language) for name, fact in found.tried.items()),
+        reader=found.reader,
+        caught=_caught(found),
     )
 
 
@@ -44,6 +46,12 @@ def _tried(name: str, line: int | None, base: KnowledgeBase, language: str) -> T
     told = base.experiments.experiments[name].name
     text = f"你已经试过“{told.zh}”，没有变化" if language == "zh" else f"you already tried this, and nothing changed: {told.en}"
     return TriedInVain(name, text, line)
+
+
+def _caught(found: Findings) -> tuple[tuple[str, str], ...]:
+    """Return what the message of the first issue says of dtypes and devices."""
+    bindings = found.issues[0][0].candidate.context.bindings if found.issues else {}
+    return tuple((name, value) for name, value in bindings.items() if name.startswith(("dtype.", "device.")))
 
 
 def _question(one: Asked, language: str) -> Question:
@@ -101,7 +109,8 @@ def _issue(hypothesis: Hypothesis, fixes: tuple[HeldFix, ...], base: KnowledgeBa
         cause_confidence=hypothesis.cause_confidence,
         explanation=(chinese.explanation if chinese else entry.explanation).strip(),
         note=note,
-        kind=entry.kind,
+        # A cause by itself is told as an entry; an entry of the base may bear its name.
+        kind=entry.kind if entry.id in base.index.ids and base.entry(entry.id) is entry else "cause",
         impact=entry.impact,
         affected=affected_texts(entry.affected),
         models=entry.models,

@@ -14,7 +14,7 @@ _ENGLISH: dict[str, tuple[str, ...]] = {
     "Tutorials": ("tutorials/command.md", "tutorials/exceptions.md", "tutorials/chat.md"),
     "Guides": (
         "cli.md", "live.md", "audit.md", "watch.md", "check.md", "verification.md", "scan.md", "fixing.md",
-        "server.md", "bots.md", "page.md",
+        "reader.md", "server.md", "bots.md", "page.md",
         "accuracy.md", "benchmarks.md",
     ),
     "API": ("api.md",),

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import msgspec
 
 from troubleshoot.engine.live.seen import Blame, Seen
+from troubleshoot.engine.live.seen import Operand as SeenOperand
 from troubleshoot.engine.live.weighing import DECIDED
 from troubleshoot.engine.result import Culprit, Diagnosis, EvidenceItem, FixAdvice, IssueDiagnosis
+from troubleshoot.reading.module_path import written
+from troubleshoot.reading.named import Named, names_of
+from troubleshoot.reading.operations import NamedOperand
 
 #: Kinds of fixes that change the same thing.
 _KIN = {
@@ -28,9 +33,15 @@ _TITLES = {
 
 
 def conclude(diagnosis: Diagnosis, seen: Seen | None) -> Diagnosis:
-    """Add the culprit to a diagnosis of the failure that it was seen in; one that explains the failure otherwise stays as it is."""
+    """Add place, operands and culprit to a diagnosis of the failure that they were seen in.
+
+    A diagnosis that explains the failure otherwise gets no culprit.
+    """
+    if seen is None:
+        return diagnosis
+    diagnosis = replace(diagnosis, exact=_exact(diagnosis, seen))
     first = diagnosis.first
-    if seen is None or first is None or diagnosis.verdict == "unknown":
+    if first is None or diagnosis.verdict == "unknown":
         return diagnosis
     blame = seen.blame
     if blame is None or first.cause not in DECIDED:
@@ -42,6 +53,34 @@ def conclude(diagnosis: Diagnosis, seen: Seen | None) -> Diagnosis:
     if blame.cause is None or blame.cause == first.cause:
         first = replace(first, fixes=_fixes(first, blame, diagnosis.language))
     return replace(diagnosis, culprit=culprit, diagnoses=(first, *diagnosis.diagnoses[1:]))
+
+
+def _exact(diagnosis: Diagnosis, seen: Seen) -> Named | None:
+    """Return place and operands: the module and the tensors as they are, called as the frames call them."""
+    failure = diagnosis.failure
+    if failure is None:
+        return None
+    module = _steps(seen.root, seen.path) if seen.path is not None else None
+    read = names_of(failure.root, diagnosis.report, dict(diagnosis.caught), module)
+    operands = [_operand(one, seen, read.arguments) for one in seen.operands]
+    known = [one for one in operands if one.role in read.arguments]
+    return Named(read.place, tuple(known or operands), read.arguments)
+
+
+def _steps(root: str, path: str) -> tuple[str, ...]:
+    """Return the way to a module as code takes it: ``layers.3.mlp`` is ``layers[3].mlp``."""
+    return (root, *(f"[{part}]" if part.isdigit() else part for part in path.split(".") if part))
+
+
+def _operand(seen: SeenOperand, whole: Seen, arguments: Mapping[str, str]) -> NamedOperand:
+    """Return an operand by its role, as the order of the operation's arguments or its own name tells it."""
+    called = [role for role, name in arguments.items() if name and name == seen.name]
+    role = next((one for one in (seen.keyword, *called, seen.name.rpartition(".")[2]) if one in arguments), "")
+    # Torch's own name for what it was given tells a reader nothing.
+    name = arguments.get(role) or ("" if seen.name == role else seen.name)
+    if seen.owner is not None and seen.role in ("parameter", "buffer"):
+        name = written((*_steps(whole.root, seen.owner), seen.name.rpartition(".")[2]))
+    return NamedOperand(name, role, seen.dtype or "", seen.device or "")
 
 
 def _evidence(seen: Seen, blame: Blame, first: IssueDiagnosis) -> list[EvidenceItem]:

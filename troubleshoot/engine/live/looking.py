@@ -129,6 +129,7 @@ def _conclude(frames: list[Spot], census: Census, root: Any, name: str, leaf: An
         autocast_text=why,
         frame=f"{locate(place.file)[1]}:{place.line}" if place else None,
         message=message,
+        path=path,
         root_cls=census.classes.get(""),
         odd=census.odd(found.kind),
     )

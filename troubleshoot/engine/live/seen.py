@@ -57,8 +57,8 @@ class Blame:
 class Seen:
     """All that was seen: operands of the failing operation, modules from the outermost to the innermost, and who is to blame.
 
-    ``root_cls`` is the class of the outermost module, ``odd`` the paths of the modules below it that hold parameters of another dtype (or
-    on another device, where that is what differs) than most of the model.
+    ``path`` is that of the module that failed, ``root_cls`` is the class of the outermost module, ``odd`` the paths of the modules below it
+    that hold parameters of another dtype (or on another device, where that is what differs) than most of the model.
     """
 
     operands: tuple[Operand, ...] = ()
@@ -71,6 +71,7 @@ class Seen:
     frame: str | None = None
     blame: Blame | None = None
     message: str = ""
+    path: str | None = None
     root_cls: str | None = None
     odd: tuple[str, ...] = ()
     notes: tuple[str, ...] = field(default=())

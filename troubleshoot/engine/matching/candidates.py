@@ -95,9 +95,10 @@ class Candidate(msgspec.Struct, frozen=True, dict=True, eq=False):
     @lazy_attribute
     def evidence(self) -> tuple[EvidenceItem, ...]:
         """What supports, refutes, and is unknown, for showing."""
-        items = [
-            EvidenceItem("supports", self.where if self.where in ("symptom", "similar", "cut") else "message", self.hit.text, self.hit.line)
-        ]
+        items: list[EvidenceItem] = []
+        if self.hit.text:
+            where = self.where if self.where in ("symptom", "similar", "cut") else "message"
+            items.append(EvidenceItem("supports", where, self.hit.text, self.hit.line))
         known = [("frames", self.frames), ("model", self.model), ("version", self.affected)]
         known += [("fact", outcome) for outcome in (*self.required, *self.supporting) if outcome.state]
         items += [EvidenceItem("supports", kind, outcome.text, outcome.line) for kind, outcome in known if outcome.state]
@@ -212,13 +213,14 @@ def find_candidates(search: Search, facts: Facts) -> Matches:
     return Matches(tuple(candidates), _scope(report, scoped, candidates, base), wishes, tried)
 
 
-def recalled(entry: Entry, facts: Facts, search: Search) -> Candidate:
-    """Hold an entry that an earlier report led to against the facts alone."""
-    context = Context(facts, search.programs, tried=Tried(search.base, facts))
+def recalled(entry: Entry, facts: Facts, search: Search, place: int | None = None) -> Candidate:
+    """Hold an entry of which no pattern was found against the facts and the failure: an earlier report led to it, or a reader."""
+    failure = search.failures[place] if place is not None else None
+    context = Context(facts, search.programs, failure, {}, None, search.speech, search.leaning, Tried(search.base, facts))
     programs = search.programs.entry(entry)
-    hit = Hit(-1, 0, (), "")
     return Candidate(
-        entry, None, hit, "message", context, [], 0,
+        entry, place, Hit(-1, 0, (), ""), "message", context, [], 0,
+        frames=_frames(entry.signature.frames, failure),
         model=_model(entry.models, context),
         affected=hold_releases(entry.affected, facts),
         required=_held(programs.required, context),

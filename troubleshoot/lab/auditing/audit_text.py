@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from troubleshoot.lab.auditing.census import Census, Part
 from troubleshoot.lab.auditing.findings import Audit, Finding, Node
+from troubleshoot.telling.layout import visible
 
 _MARKS = {"error": "✗", "warning": "!", "note": "·"}
 
@@ -73,7 +74,8 @@ def render_audit(audit: Audit) -> str:
         lines += ["", *_tree(audit)]
     elif audit.totals:
         lines += ["", *(f"{dtype} {device}: {tensors} tensors, {values:,} values" for dtype, device, tensors, values in audit.totals)]
-    return "\n".join(lines) + "\n"
+    # Names of tensors and files are whatever stands in the checkpoint.
+    return "\n".join(map(visible, lines)) + "\n"
 
 
 def _finding(one: Finding) -> list[str]:

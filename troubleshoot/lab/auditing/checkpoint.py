@@ -33,6 +33,9 @@ _CHUNK = 1 << 24
 #: The specification's limit of the header.
 _HEADER = 100_000_000
 
+#: Values that a tensor may have: what 64 bits count.
+_MOST_VALUES = 1 << 63
+
 #: What rounds to infinity in float16.
 _TOO_LARGE = 65520.0
 
@@ -64,7 +67,8 @@ def audit_checkpoint(folder: str | os.PathLike[str]) -> Audit:
         InputError: there are none, or one of them cannot be read.
     """
     place = Path(folder)
-    files = [place] if place.is_file() else sorted(place.glob("*.safetensors"))
+    # What is no regular file (a pipe) has no end that could be waited for.
+    files = [place] if place.is_file() else sorted(one for one in place.glob("*.safetensors") if one.is_file())
     if not files:
         raise InputError(f"{place}: no safetensors files there; give a folder of shards, or one file")
     counts: dict[str, list[int]] = {}
@@ -106,8 +110,8 @@ def _missing_shards(place: Path, have: set[str]) -> Iterator[Finding]:
     if not index.is_file():
         return
     try:
-        wanted = set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values())
-    except (OSError, ValueError, KeyError, AttributeError, TypeError) as error:
+        wanted = set(map(str, json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()))
+    except (OSError, ValueError, KeyError, AttributeError, TypeError, RecursionError) as error:
         raise InputError(f"{index}: not an index of shards ({error})") from error
     for name in sorted(wanted - have):
         yield Finding("shards", "error", name, "the index names this file, and it is not there", None, "download it")
@@ -120,7 +124,7 @@ def _config(place: Path, main: str | None) -> Iterator[Finding]:
         return
     try:
         data = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return
     named = data.get("dtype") or data.get("torch_dtype") if isinstance(data, dict) else None
     if isinstance(named, str) and named != main and named in _DTYPES.values() and "quantization_config" not in data:
@@ -162,22 +166,32 @@ def _header(file: Path, stream: Any, size: int) -> tuple[list[Stored], int]:
             for name, one in entries.items()
             if name != "__metadata__"
         ]
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError, RecursionError) as error:
         raise InputError(f"{file}: its header cannot be read ({type(error).__name__}: {error})") from error
     start = 8 + length
-    for one in tensors:
+    end = 0
+    for one in sorted(tensors, key=lambda one: (one.start, one.end)):
+        # The format packs them without gaps or overlaps; tensors over the same bytes would each be read anew.
         wrong = one.dtype in _SIZES and one.end - one.start != _count(one) * _SIZES[one.dtype]
-        if not 0 <= one.start <= one.end <= size - start or wrong:
+        if not end <= one.start <= one.end <= size - start or wrong or not all(0 <= axis < _MOST_VALUES for axis in one.shape):
             raise InputError(
                 f"{file}: the data of {one.name} lie at {one.start} to {one.end} of {size - start} bytes: the file is cut off or damaged"
             )
+        if _count(one) >= _MOST_VALUES:
+            raise InputError(f"{file}: the shape of {one.name} has more values than any file: the file is damaged")
+        end = one.end
     return tensors, start
 
 
 def _count(stored: Stored) -> int:
+    """Return the number of values, at most _MOST_VALUES."""
+    if 0 in stored.shape:
+        return 0
     count = 1
     for axis in stored.shape:
         count *= axis
+        if count >= _MOST_VALUES:
+            return _MOST_VALUES
     return count
 
 

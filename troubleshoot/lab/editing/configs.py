@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +27,8 @@ _SUFFIXES = (".yaml", ".yml", ".json")
 _SWITCHES = ("fp16", "bf16", "enabled")
 #: Larger files hold data.
 _MOST_BYTES = 256_000
+#: A file that would change in more places is made by a program.
+_MOST_CHANGES = 1_000
 #: Parsers go down a level per call, the one in C until the process is gone.
 _MOST_LEVELS = 100
 #: The parser in C where PyYAML has it; both tell the same places.
@@ -167,10 +169,10 @@ def _values(text: str, path: str) -> Iterator[_Value]:
         # JSON may be indented by tabs, which YAML does not know; a blank has the same length.
         readable = _FOREIGN.sub(lambda one: "/" * len(one[0]) if one[0][1:2] in ("u", "/") and one[0] != "\\u" else one[0], text)
         readable = readable.replace("\t", " ")
-    waiting: list[tuple[tuple[str, ...], Any]] = [((), _composed(readable, path))]
+    waiting: deque[tuple[tuple[str, ...], Any]] = deque([((), _composed(readable, path))])
     met: set[int] = set()
     while waiting:
-        prefix, node = waiting.pop(0)
+        prefix, node = waiting.popleft()
         if node is None or id(node) in met:
             continue
         met.add(id(node))
@@ -226,6 +228,8 @@ def _changes(found: list[_Value], wanted: str, path: str, text: str) -> tuple[li
             )
     if not edits:
         raise RefusedError(f"{Path(path).name} has no setting that asks for another dtype than {wanted}")
+    if len(edits) > _MOST_CHANGES:
+        raise RefusedError(f"{path} has {len(edits)} such settings: change the program that writes it")
     if not _is_json(path):
         _refuse_shared(edits, Counter(one.span for one in aliases), text)
     return [(*span, to) for span, to in edits.items()], steps
@@ -243,6 +247,7 @@ def _refuse_repeated(found: list[_Value]) -> None:
 def _switches(found: list[_Value], wanted: str, path: str, text: str) -> Iterator[tuple[_Value, tuple[int, int], str, str]]:
     """``fp16: true`` beside ``bf16: false`` (training arguments), and ``fp16: {enabled: true}`` (DeepSpeed)."""
     by_path = {one.path: one for one in found}
+    with_more = {one.path[:-1] for one in found if one.key != "enabled"}
     for one in found:
         if one.key not in ("fp16", "bf16"):
             continue
@@ -258,7 +263,7 @@ def _switches(found: list[_Value], wanted: str, path: str, text: str) -> Iterato
         opposite = by_path.get(other)
         false, true = ("false", "true") if text[slice(*switch.span)].islower() else ("False", "True")
         # Loss scaling and the like belong to float16: such a block stays, switched off, beside the new one.
-        own = switch is not one and any(further.path[:-1] == one.path and further.key != "enabled" for further in found)
+        own = switch is not one and one.path in with_more
         if wanted == "float32" or opposite is not None or own:
             yield switch, switch.span, false, f"{'.'.join(switch.path)} becomes {false}"
         if wanted == "float32":
@@ -298,9 +303,12 @@ def _block_before(one: _Value, to: str, path: str, text: str) -> tuple[_Value, t
 
 
 def _spliced(text: str, edits: list[_Edit]) -> str:
-    for start, end, to in sorted(edits, reverse=True):
-        text = text[:start] + to + text[end:]
-    return text
+    parts: list[str] = []
+    done = 0
+    for start, end, to in sorted(edits):
+        parts += [text[done:start], to]
+        done = end
+    return "".join([*parts, text[done:]])
 
 
 def _check_json(text: str, what: str) -> None:

@@ -6,11 +6,12 @@ import os
 import re
 import shutil
 import subprocess
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from troubleshoot.engine.result import FixAdvice
-from troubleshoot.lab.editing.lines import line_end, line_number, split_lines
+from troubleshoot.lab.editing.lines import line_end, line_number, rest_of_line, split_lines
 from troubleshoot.lab.editing.plans import Plan, Refusal, RefusedError, Step
 from troubleshoot.lab.editing.shell import RESERVED, Command, Word, commands
 from troubleshoot.lab.editing.spellings import HALF, NAMES, respelled, wanted_dtype
@@ -19,7 +20,9 @@ _VALUED = (
     "--dtype", "--torch_dtype", "--torch-dtype", "--precision", "--mixed_precision", "--mixed-precision", "--amp_dtype", "--amp-dtype",
 )  # fmt: skip
 _SWITCHES = {"--fp16": "float16", "--bf16": "bfloat16", "--half": "float16"}
-_MOST_BYTES = 1_000_000
+#: Larger scripts, and such as would change in more places, are made by a program.
+_MOST_BYTES = 256_000
+_MOST_CHANGES = 1_000
 _TRUE = ("True", "true", "1", "yes")
 _ASSIGNED = re.compile(r"\w+\+?=")
 #: Commands that run Python, or a program in Python that takes such flags.
@@ -62,7 +65,7 @@ def plans_for_shell(path: str, fixes: Iterable[FixAdvice]) -> tuple[list[Plan], 
     except UnicodeDecodeError as error:
         raise RefusedError(f"{path}:{line_number(data.decode('latin-1'), error.start)}: it is no UTF-8") from error
     if len(data) > _MOST_BYTES:
-        raise RefusedError(f"{path} has {len(data) / 1e6:.1f} MB: scripts over {_MOST_BYTES / 1e6:.0f} MB are not edited")
+        raise RefusedError(f"{path} has {len(data) // 1000} KB: scripts over {_MOST_BYTES // 1000} KB are not edited")
     read = commands(text)
     plans: list[Plan] = []
     refused: list[Refusal] = []
@@ -93,6 +96,7 @@ def _told(old: str, new: str | None) -> str:
 def _changes(words: list[str], wanted: str) -> dict[int, str | None]:
     """Return by position what words become; None for one that goes."""
     found: dict[int, str | None] = {}
+    flags = {word.partition("=")[0] for word in words}
     for index, word in enumerate(words):
         flag, equals, value = word.partition("=")
         following = words[index + 1] if index + 1 < len(words) else ""
@@ -102,7 +106,7 @@ def _changes(words: list[str], wanted: str) -> dict[int, str | None]:
             if said and said not in _TRUE:
                 continue
             other = {"float16": "--fp16", "bfloat16": "--bf16"}.get(wanted)
-            there = other is not None and any(one.partition("=")[0] == other for one in words)
+            there = other in flags
             if other is not None and flag == "--half":
                 raise RefusedError(f"{flag} has no counterpart for {wanted}")
             if other is None or there:
@@ -131,6 +135,8 @@ def _edited(text: str, read: Sequence[Command], wanted: str, path: str) -> tuple
     if not changed:
         why = f"no command in {Path(path).name} that launches Python has a flag that asks for another dtype than {wanted}"
         raise RefusedError(why + _elsewhere(text, wanted))
+    if len(changed) > _MOST_CHANGES:
+        raise RefusedError(f"{path} has {len(changed)} such flags: change the program that writes it")
     changed.sort(key=lambda one: one[0].start)
     steps = [Step("change-flag", path, line_number(text, word.start), _told(word.value or "", to)) for word, to in changed]
     after = text
@@ -152,12 +158,15 @@ def _launching(read: Sequence[Command]) -> list[list[Word]]:
             if equals and name.isidentifier():
                 assigned[name] = value.strip("\"'").partition(" ")[0]
     launching = [command[start:] for command in read if (start := _program(command, assigned)) is not None]
-    arrays = [command for command in read if command.array and not any(command[-1:] == one[-1:] for one in launching)]
+    last = {tuple(one[-1:]) for one in launching}
+    arrays: dict[str, list[Command]] = {}
+    for command in read:
+        if command.array and tuple(command[-1:]) not in last:
+            arrays.setdefault(command.array, []).append(command)
     for words in launching:
         # The list grows: an array may expand another.
-        expanded = {name for word in words for name in _VARIABLE.findall(word.text) if word.text[0] != "'"}
-        launching += [command for command in arrays if command.array in expanded]
-        arrays = [command for command in arrays if command.array not in expanded]
+        for name in dict.fromkeys(name for word in words for name in _VARIABLE.findall(word.text) if word.text[0] != "'"):
+            launching += arrays.pop(name, ())
     return launching
 
 
@@ -170,12 +179,13 @@ def _program(command: Command, assigned: dict[str, str]) -> int | None:
     while at < len(words) and (words[at] in RESERVED - {"for", "time"} or _ASSIGNED.match(words[at])):
         at += 1
     behind = False
+    last_script = max((index for index, word in enumerate(words) if word.endswith(".py")), default=-1)
     while at < len(words):
         word = words[at]
         variable = _VARIABLE.match(word)
         if variable is not None and word.rstrip("}") == variable[0]:
             word = assigned.get(variable[1], "")
-            if not word and not behind and any(one.endswith(".py") for one in words[at + 1 :]):
+            if not word and not behind and last_script > at:
                 return at + 1
         name = word.rpartition("/")[2]
         if not word.startswith("-") and not _ASSIGNED.match(word) and _LAUNCHERS.fullmatch(name):
@@ -196,11 +206,18 @@ def _program(command: Command, assigned: dict[str, str]) -> int | None:
 def _check_structure(text: str, read: Sequence[Command], changed: Sequence[tuple[Word, str | None]], after: str) -> None:
     """Raise RefusedError where a script has other commands than before, or other words but for those that were changed."""
     made = {word: to if to is None else _spelled(word, to) for word, to in changed}
+    starts = sorted(word.start for word in made)
+
+    def holds_changed(word: Word) -> bool:
+        """Words lie in one another whole, so that the start tells."""
+        first = bisect_left(starts, word.start)
+        return first < len(starts) and starts[first] < word.end
+
     expected: list[list[str | None]] = []
     for command in read:
         # What holds a changed word (an array, a substitution) differs with it.
         expected.append([
-            made[word] if word in made else None if any(word.start <= one.start and one.end <= word.end for one in made) else word.text
+            made[word] if word in made else None if holds_changed(word) else word.text
             for word in command
             if word not in made or made[word] is not None
         ])  # fmt: skip
@@ -257,7 +274,7 @@ def _elsewhere(text: str, wanted: str) -> str:
 def _without(text: str, start: int, end: int) -> str:
     """Take a word out, and the line with it where it stood alone on a continued one."""
     before = text.rfind("\n", 0, start) + 1
-    line = (split_lines(text[end:]) or [""])[0]
+    line = rest_of_line(text, end)
     after = end + len(line) - len(line_end(line))
     if text[before:start].strip() == "" and text[end:after].strip() in ("\\", ""):
         if text[end:after].strip() == "\\":

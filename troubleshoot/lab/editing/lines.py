@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import difflib
 import re
+from bisect import bisect_right
+from functools import lru_cache
 
 #: A line ends at \n, \r\n or \r and nowhere else: str.splitlines() would also end it at form feeds, U+2028 and others.
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
@@ -26,6 +28,12 @@ def split_lines(text: str) -> list[str]:
     return _LINE.findall(text)
 
 
+def rest_of_line(text: str, index: int) -> str:
+    """Return what follows a position in its line, with the line's end."""
+    found = _LINE.match(text, index)
+    return found[0] if found else ""
+
+
 def line_end(line: str) -> str:
     """Return what a line ends with; empty for a last line without an end."""
     return line[len(line.rstrip("\r\n")) :]
@@ -33,7 +41,13 @@ def line_end(line: str) -> str:
 
 def line_number(text: str, index: int) -> int:
     """Return the number of the line, from 1, that a position lies in."""
-    return len(split_lines(text[:index] + "x"))
+    return bisect_right(_line_starts(text), index)
+
+
+@lru_cache(maxsize=4)
+def _line_starts(text: str) -> tuple[int, ...]:
+    """Kept, for whoever asks for the line of each place of a text."""
+    return (0, *(match.end() for match in _LINE.finditer(text) if line_end(match[0])))
 
 
 def quoted(line: str) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from troubleshoot.basics.numbers import whole_number
 from troubleshoot.reading.environment.machine import Accelerator
 
 _PROC = Path("/proc/driver/nvidia")
@@ -193,8 +194,8 @@ def visible_devices(devices: Sequence[Device], setting: str | None, *, order: st
                 return []
             break
         chosen.append(device)
-    indices = [part.strip() for part in setting.split(",") if part.strip().isdigit()]
-    if indices and order != "PCI_BUS_ID" and warnings is not None and len({(one.name, one.memory) for one in devices}) > 1:
+    numbered = any(whole_number(part.strip()) is not None for part in setting.split(","))
+    if numbered and order != "PCI_BUS_ID" and warnings is not None and len({(one.name, one.memory) for one in devices}) > 1:
         warnings.append(
             "the GPUs differ and CUDA_DEVICE_ORDER is not PCI_BUS_ID: CUDA numbers them by speed, so others than listed may be visible"
         )
@@ -209,8 +210,8 @@ def _unrestricted(devices: Sequence[Device]) -> list[Device]:
 
 
 def _named(devices: Sequence[Device], entry: str) -> Device | None:
-    if entry.isdigit():
-        index = int(entry)
+    index = whole_number(entry)
+    if index is not None:
         if index >= len(devices):
             return None
         device = devices[index]
@@ -294,7 +295,7 @@ def _kfd_devices(kfd: Path, environ: Mapping[str, str]) -> tuple[Accelerator, ..
         found.append(Accelerator(target, "rocm", "local", architecture=gpus.GFX.get(target), memory=_kfd_memory(node)))
     setting = environ.get("HIP_VISIBLE_DEVICES", environ.get("CUDA_VISIBLE_DEVICES"))
     if setting is not None:
-        indices = [int(part) for part in setting.split(",") if part.strip().isdigit()]
+        indices = [index for part in setting.split(",") if (index := whole_number(part.strip())) is not None]
         if indices or not setting.strip():
             found = [found[index] for index in indices if index < len(found)]
     return _counted(found)

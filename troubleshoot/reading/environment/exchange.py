@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any
+from contextlib import suppress
+from typing import Annotated, Any
+
+import msgspec
 
 from troubleshoot.basics.errors import InputError
 from troubleshoot.reading.environment.gathering import Draft
@@ -81,26 +84,43 @@ def read_own(draft: Draft, data: dict[str, Any], line: int | None = None) -> Non
         draft.warnings.append(str(warning))
 
 
+_Small = Annotated[int, msgspec.Meta(ge=0, lt=1_000_000)]
+
+
+class _Told(msgspec.Struct, frozen=True):
+    """An accelerator as the JSON has it. Whoever pastes may have written anything there."""
+
+    name: str
+    kind: str | None = None
+    capability: tuple[_Small, _Small] | None = None
+    architecture: str | None = None
+    memory: Annotated[float, msgspec.Meta(ge=0, lt=1_000_000)] | None = None
+    count: _Small | None = None
+
+    @classmethod
+    def of(cls, data: dict[str, Any]) -> _Told:
+        """Return what is said, without the members that are no such values."""
+        told = {}
+        for field in msgspec.structs.fields(cls):
+            with suppress(msgspec.ValidationError, OverflowError):
+                told[field.name] = msgspec.convert(data.get(field.name), field.type)
+        return cls(**told)
+
+
 def _accelerator(one: dict[str, Any], source: str, line: int | None) -> Accelerator:
     from troubleshoot.reading.environment.hardware import architecture_of, find_gpu
 
-    known = find_gpu(one["name"])
-    capability = one.get("capability")
-    pair = (
-        (int(capability[0]), int(capability[1]))
-        if isinstance(capability, list | tuple) and len(capability) == 2
-        else (known.capability if known else None)
-    )
-    memory = one.get("memory")
-    kind = one.get("kind")
+    told = _Told.of(one)
+    known = find_gpu(told.name)
+    pair = told.capability or (known.capability if known else None)
     return Accelerator(
-        name=one["name"],
-        kind=kind if isinstance(kind, str) else (known.kind if known else "cuda"),
+        name=told.name,
+        kind=told.kind or (known.kind if known else "cuda"),
         source=source,
         capability=pair,
-        architecture=one.get("architecture") or (known.architecture if known else None) or (architecture_of(pair) if pair else None),
-        memory=float(memory) if isinstance(memory, int | float) else None,
-        count=int(one.get("count") or 1),
+        architecture=told.architecture or (known.architecture if known else None) or (architecture_of(pair) if pair else None),
+        memory=told.memory,
+        count=told.count or 1,
         line=line,
     )
 

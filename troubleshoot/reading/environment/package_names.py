@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from troubleshoot.basics import word_tables
+from troubleshoot.basics.numbers import whole_number
 
 #: Shorter listings are taken for excerpts.
 _SHORTEST = 8
@@ -36,5 +37,5 @@ def looks_complete(versions: Mapping[str, str | None]) -> bool:
     wanted: Iterable[str] = (needed for name, all_ in word_tables.WITNESSES.items() if name in versions for needed in all_)
     if not all(needed in versions for needed in wanted):
         return False
-    major = (versions["torch"] or "").partition(".")[0]
-    return not (major.isdigit() and int(major) >= 2) or all(needed in versions for needed in word_tables.TORCH_2)
+    major = whole_number((versions["torch"] or "").partition(".")[0])
+    return major is None or major < 2 or all(needed in versions for needed in word_tables.TORCH_2)

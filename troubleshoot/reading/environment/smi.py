@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from troubleshoot.basics.numbers import whole_number
 from troubleshoot.basics.patterns import anchored, searched
 from troubleshoot.reading.environment.gathering import Draft
 from troubleshoot.reading.environment.hardware import accelerator_named, find_gpu
@@ -108,8 +109,9 @@ def parse_query(draft: Draft, output: str, line: int | None) -> None:
     """Read ``nvidia-smi --query-gpu=name,memory.total,driver_version --format=csv,noheader``; an error message says nothing."""
     for row in output.splitlines():
         fields = [field.strip() for field in row.split(",")]
-        if len(fields) == 3 and fields[1].endswith("MiB") and fields[1].split()[0].isdigit():
-            draft.accelerator(accelerator_named(fields[0], draft.source, memory=round(int(fields[1].split()[0]) / 1024, 1), line=line))
+        size = whole_number(fields[1].removesuffix(" MiB")) if len(fields) == 3 else None
+        if size is not None:
+            draft.accelerator(accelerator_named(fields[0], draft.source, memory=round(size / 1024, 1), line=line))
             draft.detail("driver", fields[2])
             draft.closed_accelerators = True
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from troubleshoot.basics.redact import redact_data, redacted_start
 from troubleshoot.basics.timelimit import OutOfTimeError, time_limit
-from troubleshoot.engine.diagnosis import diagnose
+from troubleshoot.engine.diagnosis import AsksModel, diagnose
 from troubleshoot.engine.evidence import environment_of
 from troubleshoot.engine.matching import Search
 from troubleshoot.engine.result import Diagnosis
@@ -50,14 +50,19 @@ class Examiner:
         gpu: str | None = None,
         have: Mapping[str, str] | None = None,
         seconds: float | None = None,
+        reader: AsksModel | None = None,
     ) -> None:
-        """Read the beginning of the log. ``environment`` is what the user says of the machine, ``seconds`` the limit of time for a part."""
+        """Read the beginning of the log. ``environment`` is what the user says of the machine, ``seconds`` the limit of time for a part.
+
+        ``reader`` is a language model that reads failures too.
+        """
         self.base = base
         self.seconds = seconds
         #: lines of the beginning that took too long to be read
         self.left_out = 0
         self._given = environment
         self._answers: dict[str, Any] = {"gpu": gpu, "have": have, "language": language}
+        self._reader = reader
         self._head: tuple[Mention, ...] = ()
         self._stated = Environment()
         if head:
@@ -83,7 +88,7 @@ class Examiner:
         lines, numbers = _surroundings(failure, raised, cleaned)
         mentions = find_mentions(list(lines), list(numbers), quoted, told_at)
         report = Report(lines, numbers, (failure,), (*mentions, *self._mentions(mentions)), total_lines=len(lines))
-        return redact_data({**told, **_summary(self._diagnose(report))}, personal=False)
+        return redact_data({**told, **_summary(self._diagnose(report, self._reader))}, personal=False)
 
     def listed(self, failure: Failure, title: str = "") -> dict[str, Any]:
         """Return what a failure says of itself, for one that is not diagnosed."""
@@ -118,11 +123,11 @@ class Examiner:
         said = {(one.kind, one.name) for one in near}
         return tuple(one for one in self._head if (one.kind, one.name) not in said)
 
-    def _diagnose(self, report: Report) -> Diagnosis:
+    def _diagnose(self, report: Report, reader: AsksModel | None = None) -> Diagnosis:
         environment = merge(environment_of(report), parse_environment(report.lines, report.numbers), self._stated)
         if self._given is not None:
             environment = merge(environment, self._given)
-        return diagnose(report, environment=environment, kb=self.base, **self._answers)
+        return diagnose(report, environment=environment, kb=self.base, reader=reader, **self._answers)
 
 
 def step_before(lines: Sequence[str]) -> int | None:
@@ -174,15 +179,25 @@ def told_by(exceptions: Sequence[RaisedException]) -> set[int]:
 
 
 def _nothing() -> dict[str, Any]:
-    return {"verdict": "unknown", "issue": None, "cause": None, "title": "", "confidence": 0.0, "advice": "", "command": None}
+    return {"verdict": "unknown", "issue": None, "cause": None, "title": "", "confidence": 0.0, "advice": "", "command": None,
+            "reader": None}  # fmt: skip
 
 
 def _summary(diagnosis: Diagnosis) -> dict[str, Any]:
     first = diagnosis.first
     if diagnosis.verdict == "unknown" or first is None:
-        return {**_nothing(), "title": diagnosis.summary}
+        return {**_nothing(), "title": diagnosis.summary, "reader": _read_by(diagnosis)}
     fix = first.recommended[0] if first.recommended else None
     return {
         "verdict": diagnosis.verdict, "issue": first.issue, "cause": first.cause, "title": first.title,
         "confidence": round(first.confidence, 3), "advice": fix.title if fix else "", "command": fix.command if fix else None,
+        "reader": _read_by(diagnosis),
     }  # fmt: skip
+
+
+def _read_by(diagnosis: Diagnosis) -> str | None:
+    """Return the model that read the failure too, or why it did not."""
+    one = diagnosis.reader
+    if one is None or not one.asked:
+        return None
+    return one.model if one.problem is None else f"{one.model}: {one.problem} {one.detail}".strip()

@@ -6,11 +6,13 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 from troubleshoot.basics.errors import InputError
 from troubleshoot.knowledge import KnowledgeBase, load_kb
+from troubleshoot.reader import Prompt, Reply
+from troubleshoot.reader import Reader as Model
 from troubleshoot.reading.environment.machine import Environment
 from troubleshoot.scale.scanning.anchors import Anchor, anchors_of, digest
 from troubleshoot.scale.scanning.examine import Examiner
@@ -24,6 +26,28 @@ from troubleshoot.scale.scanning.units import UNIT, Unit, read_unit, units_of
 Progress = Callable[[int, int, int], None]
 
 _SAVE_EVERY = 2.0
+#: Distinct failures that a model is asked about, for each process.
+_READ = 20
+
+
+@dataclass
+class Sparing:
+    """A model that is asked a few times only: a log may hold hundreds of distinct failures."""
+
+    of: Model
+    left: int = field(default=_READ)
+
+    @property
+    def model(self) -> str:
+        """Its name."""
+        return self.of.model
+
+    def ask(self, prompt: Prompt) -> Reply:
+        """Ask it, as long as it may be asked."""
+        if self.left <= 0:
+            return Reply(problem="busy")
+        self.left -= 1
+        return self.of.ask(prompt)
 
 
 @dataclass(frozen=True)
@@ -37,6 +61,7 @@ class Options:
     have: tuple[tuple[str, str], ...] = ()
     language: str = "en"
     seconds: float | None = None
+    reader: Model | None = None
 
 
 class Reader:
@@ -49,12 +74,20 @@ class Reader:
         self.finder: Finder = open_finder(self.anchors, options.finder)
         self._options = options
         self._examiner: tuple[bytes, Examiner] | None = None
+        self._model = Sparing(options.reader) if options.reader is not None else None
+        # Waiting for a model is no work on the log.
+        self._seconds = options.seconds
+        if options.seconds is not None and options.reader is not None:
+            self._seconds = options.seconds + _READ * (options.reader.seconds + 1)
 
     def examiner(self, head: bytes) -> Examiner:
         """Return the examiner for a log that begins so; that of the log before is used again where the log is the same."""
         if self._examiner is None or self._examiner[0] != head:
             one = self._options
-            made = Examiner(self.base, head, one.environment, language=one.language, gpu=one.gpu, have=dict(one.have), seconds=one.seconds)
+            made = Examiner(
+                self.base, head, one.environment, language=one.language, gpu=one.gpu, have=dict(one.have), seconds=self._seconds,
+                reader=self._model,
+            )  # fmt: skip
             self._examiner = (head, made)
         return self._examiner[1]
 
@@ -90,6 +123,7 @@ def scan(
     progress: Progress | None = None,
     unit: int = UNIT,
     timeout: float | None = None,
+    reader: Model | None = None,
 ) -> ScanResult:
     """Find and diagnose every failure and symptom in logs: one row per distinct problem.
 
@@ -97,26 +131,28 @@ def scan(
     core. ``finder``: "hyperscan", "python", or "auto" for whichever is there. ``environment`` is what the caller knows of the machine;
     without it only what the logs say counts. ``state``: a file by which an interrupted
     scan goes on, and a log that grew is read from where it ended. ``timeout``: seconds that one stretch of a log may take,
-    by an alarm signal in the main thread; what takes longer is left out, see ``left_out``.
+    by an alarm signal in the main thread; what takes longer is left out, see ``left_out``. ``reader`` is a language model that reads the
+    first distinct failures too; without it nothing is sent.
 
     Raises:
         InputError: a path does not exist, or none can be read.
     """
     started = time.monotonic()
     files, skipped = find_files(os.fspath(path) for path in paths)
-    options = Options(finder, tuple(overlays), environment, gpu, tuple(sorted((have or {}).items())), language, timeout)
-    reader = Reader(options, kb)
+    options = Options(finder, tuple(overlays), environment, gpu, tuple(sorted((have or {}).items())), language, timeout, reader)
+    reading = Reader(options, kb)
     if kb is not None and jobs != 1:
         raise InputError("several processes each load the knowledge base: name folders of entries with overlays=, or use jobs=1")
-    kept = State(os.fspath(state), f"{reader.base.version}-{digest(reader.anchors)}") if state is not None else None
-    run = _Run(reader, options, jobs or os.cpu_count() or 1, kept, progress, unit)
+    whose = f"{reading.base.version}-{digest(reading.anchors)}" + (f"-{reader.model}" if reader is not None else "")
+    kept = State(os.fspath(state), whose) if state is not None else None
+    run = _Run(reading, options, jobs or os.cpu_count() or 1, kept, progress, unit)
     run.go(files)
     if not run.tallies and run.skipped:
         raise InputError("; ".join(run.skipped))
     notes = (*([kept.damaged] if kept is not None and kept.damaged else []), *_notes(run.tallies.values()))
     return ScanResult(
         problems_of(run.tallies), len(run.tallies), sum(one.lines for one in run.tallies.values()),
-        sum(one.bytes for one in run.tallies.values()), time.monotonic() - started, reader.finder.name,
+        sum(one.bytes for one in run.tallies.values()), time.monotonic() - started, reading.finder.name,
         (*skipped, *run.skipped), notes, left_out_of(run.tallies),
     )  # fmt: skip
 

@@ -71,6 +71,7 @@ class Problem:
     command: str | None
     user: str | None = None
     library: str | None = None
+    reader: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the row of ``--format jsonl``."""

@@ -38,6 +38,8 @@ def _detail(one: Problem, personal: bool) -> tuple[Block, ...]:
         out.append(Prose(f"{one.verdict}, {one.confidence:.0%}: `{one.issue}`, {one.title}"))
         if one.advice:
             out.append(Point(one.advice + (f" (`{one.command}`)" if one.command else "")))
+    if one.reader:
+        out.append(Point(f"read by {one.reader}"))
     ranks = f", ranks {ranges(one.ranks)}" if one.ranks else ""
     out.append(Point(f"{one.count} times{ranks}; first {place(one.first, personal)}, last {place(one.last, personal)}"))
     out += [Point(f"in {masked(spot, personal)}") for spot in (one.user, one.library) if spot]

@@ -51,6 +51,8 @@ def problem_lines(one: Problem, width: int, *, number: int = 0, color: bool = Fa
         out.append(f"{indent}{verdict}  {one.issue}: {visible(one.title)}")
         if one.advice:
             out.append(f"{indent}do: {visible(one.advice)}" + (f"  ({visible(one.command)})" if one.command else ""))
+    if one.reader:
+        out.append(indent + paint(f"read by {visible(one.reader)}", "dim", color))
     first, last = place(one.first, personal), place(one.last, personal)
     rest = "" if one.count == 1 else f", last {last}"
     out.append(f"{indent}{times}{ranks}: first {first}{rest}")

@@ -371,7 +371,7 @@ function showWelcome() {
         h("strong", {}, words(`example.${name}`)), h("span", {}, words(`example.${name}.about`)))))),
     h("section", { class: "part" }, h("h3", {}, words("welcome.paste")), list(["welcome.paste.1", "welcome.paste.2", "welcome.paste.3"])),
     h("section", { class: "part" }, h("h3", {}, words("welcome.privacy")),
-      h("p", {}, words("welcome.privacy.text"), " ", words(settings.stored ? "welcome.stored" : "welcome.not-stored"))));
+      h("p", {}, settings.reader ? words("welcome.privacy.reader", { model: settings.reader }) : words("welcome.privacy.text"), " ", words(settings.stored ? "welcome.stored" : "welcome.not-stored"))));
 }
 
 async function tryExample(name) {
