@@ -375,18 +375,14 @@ def _verdict(report: Report, matches: Matches, hypotheses: tuple[Hypothesis, ...
     return "unknown", "no-entry"
 
 
-def _undecided(now: Hypothesis, base: KnowledgeBase) -> tuple[str | None, ...]:
-    """Return the facts that the undecided fixes hang on, before the first that fits."""
+def _undecided(now: Hypothesis, base: KnowledgeBase) -> tuple[str, ...]:
+    """Return the facts that the fixes hang on where none fits for sure: what fits need not wait for another."""
     from troubleshoot.engine.fixes.select import candidate_fixes, fit_of
 
-    undecided: list[str | None] = []
-    for fix in candidate_fixes(now, base):
-        fit = fit_of(fix, now.candidate.context, now.cause)
-        if fit.fits and not fit.late:
-            # What comes behind a fix that fits cannot become the first one.
-            break
-        undecided.append(fit.about if fit.fits is None else None)
-    return tuple(undecided)
+    fits = [fit_of(fix, now.candidate.context, now.cause) for fix in candidate_fixes(now, base)]
+    if any(fit.fits and not fit.late for fit in fits):
+        return ()
+    return tuple(fit.about for fit in fits if fit.fits is None and fit.about)
 
 
 def _question(known: _Known, given: Mapping[str, str], hypotheses: tuple[Hypothesis, ...]) -> tuple[Asked, ...]:

@@ -81,9 +81,9 @@ Under = Callable[[str, str], Facts | None]
 
 
 def next_question(
-    hypotheses: tuple[Hypothesis, ...], undecided: tuple[str | None, ...], base: KnowledgeBase, under: Under, known: Mapping[str, str]
+    hypotheses: tuple[Hypothesis, ...], undecided: tuple[str, ...], base: KnowledgeBase, under: Under, known: Mapping[str, str]
 ) -> tuple[Asked, ...]:
-    """Return the question to ask, if there is one. ``undecided`` are the facts that the first fix hangs on, ``known`` what was answered."""
+    """Return the question to ask, if there is one. ``undecided`` are the facts that all fixes hang on, ``known`` what was answered."""
     if not hypotheses:
         return ()
     offers = [one for one in _offers(hypotheses, undecided, base, under) if one.asked.about not in known and one.worth >= _LEAST]
@@ -93,7 +93,7 @@ def next_question(
 
 
 def _offers(
-    hypotheses: tuple[Hypothesis, ...], undecided: tuple[str | None, ...], base: KnowledgeBase, under: Under
+    hypotheses: tuple[Hypothesis, ...], undecided: tuple[str, ...], base: KnowledgeBase, under: Under
 ) -> Iterator[_Offer]:
     first = hypotheses[0]
     sure = first.confidence >= KNOWN
@@ -109,8 +109,8 @@ def _offers(
             yield from _of_family(first, under)
     if first.confidence >= LIKELY:
         for about in undecided:
-            ask = _default(about) if about else None
-            if about and ask is not None:
+            ask = _default(about)
+            if ask is not None:
                 yield _Offer(_REMEDY / _LOOK_UP, Asked(ask, about, (first.entry.id,)))
 
 
