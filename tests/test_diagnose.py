@@ -34,6 +34,7 @@ TOP = {
     "errors",
     "numbers",
     "requirements",
+    "tried",
 }
 ISSUE = {
     "issue",

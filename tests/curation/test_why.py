@@ -155,3 +155,15 @@ def test_a_damaged_report_path_is_an_input_error(base: KnowledgeBase, tmp_path: 
 
     with pytest.raises(InputError):
         why(tmp_path / "none.txt", "acme/good", kb=base)
+
+
+def test_outcomes_of_experiments_are_told_term_by_term() -> None:
+    """What each adds to the log-odds of a cause, and to the entry."""
+    text = "Training in fp16 gives a NaN loss."
+    found = diagnose(text, environment="report").first
+    assert found is not None
+    for outcome, added in (("In float32 it works fine, no NaN.", 1), ("In float32 it is the same.", -1)):
+        told = why(f"{text} {outcome}", found.issue)
+        assert [one.state for one in told.held if one.part == "tried" and found.cause in one.condition] == [added > 0]
+        # What helped is told of what is no problem as often: only what did not weakens the entry.
+        assert ("tried" in dict(told.weights)) is (added < 0)

@@ -104,7 +104,9 @@ def run_weigh(folder: str, *, pull: str, least: str, write: bool, format: str, k
 def run_learn(folder: str, *, kb: Sequence[str], output: str | None) -> int:
     """Fit the words of labelled reports to their causes and write the table. Return 0."""
     from troubleshoot.curation import learn
+    from troubleshoot.curation.outcome_fit import fit_outcomes, read_outcomes
     from troubleshoot.curation.word_fit import write_word_odds
+    from troubleshoot.engine.matching.tried import READ
     from troubleshoot.knowledge.files import WORD_ODDS_FILE
 
     path = Path(output) if output else _to_write(kb) / WORD_ODDS_FILE
@@ -112,6 +114,12 @@ def run_learn(folder: str, *, kb: Sequence[str], output: str | None) -> int:
         table = learn(Path(folder), progress=say)
     write_word_odds(table, path)
     process.write(f"{path}: {len(table.words)} words of {table.reports} reports, {len(table.causes)} causes\n", None)
+    with process.progress("reading what was tried") as say:
+        fit = fit_outcomes(read_outcomes(folder, progress=say), kb=load(kb))
+    now = f"(READ of engine/matching/tried.py: {READ:g})"
+    process.write(f"outcomes of experiments: {fit.outcomes}, best trusted to {fit.trust:g} {now}\n", None)
+    for name, (agree, against, silent) in fit.counts.items():
+        process.write(f"  {name}: {agree} as the cause predicted, {against} against it, {silent} of which it says nothing\n", None)
     return 0
 
 

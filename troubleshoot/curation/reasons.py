@@ -22,6 +22,8 @@ from troubleshoot.reading.report import Report
 
 #: What of a message is compared with templates.
 _LONGEST = 400
+#: Log-odds that are not worth a line.
+_LEAST_ODDS = 0.005
 
 
 @dataclass(frozen=True)
@@ -301,8 +303,11 @@ def _held(entry: Entry, candidate: Candidate | None, seen: Examined) -> Iterator
         for condition in getattr(entry.evidence, part):
             yield _part(part, describe(condition), evaluate(condition, context))
     if candidate is not None:
+        if entry.cause:
+            yield from _tried(entry.cause, candidate)
         for weighted, share in candidate.cause_shares:
             yield Held("cause", weighted.cause, True, f"share {share:.2f}", None)
+            yield from _tried(weighted.cause, candidate)
             told = candidate.telling_words(weighted.cause)
             if told:
                 yield Held("words", f"{weighted.cause}: words of reports with this cause", True, ", ".join(told), None)
@@ -310,6 +315,14 @@ def _held(entry: Entry, candidate: Candidate | None, seen: Examined) -> Iterator
                 outcome = evaluate(condition, context)
                 if outcome.state:
                     yield _part("likelier", f"{weighted.cause}, times {condition.times or 0:g}: {describe(condition)}", outcome)
+
+
+def _tried(cause: str, candidate: Candidate) -> Iterator[Held]:
+    """Yield what the outcomes of experiments add to the log-odds of a cause, where they add anything."""
+    odds = candidate.context.tried.odds(cause)
+    if abs(odds) >= _LEAST_ODDS:
+        outcomes = ", ".join(f"{name} {outcome}" for name, outcome, _ in candidate.context.tried.outcomes)
+        yield Held("tried", f"{cause}: log-odds {odds:+.2f}", odds > 0, outcomes, None)
 
 
 def _part(part: str, condition: str, outcome: Outcome) -> Held:

@@ -9,10 +9,13 @@ from pathlib import Path
 
 from troubleshoot.basics import word_tables
 from troubleshoot.basics.errors import FactError, InputError
-from troubleshoot.engine.evidence import Facts, collect_facts, environment_of
+from troubleshoot.engine.evidence import TRIED, Facts, collect_facts, environment_of
 from troubleshoot.knowledge import KnowledgeBase
 from troubleshoot.reading.environment.machine import Environment, Package
 from troubleshoot.reading.report import Report
+
+#: The answer of one who does not know.
+UNKNOWN = "unknown"
 
 
 def given_answers(
@@ -59,6 +62,11 @@ def fact_problem(name: str, value: str, base: KnowledgeBase) -> str | None:
     if not is_among(name, VOCABULARY):
         told = "The facts are listed in docs/writing-entries.md; for example package.apex=absent."
         return f"no fact is called {name!r}.{_nearest(name, VOCABULARY)} {told}"
+    if value == UNKNOWN:
+        return None
+    if name.startswith(TRIED):
+        known = ("gone", "same", "other")
+        return None if value in known else f"{value!r} is no outcome: give gone, same, other (another failure) or {UNKNOWN} for {name}"
     if name.startswith("package."):
         return _package_problem(name.removeprefix("package."), value, base)
     if name.startswith("dtype."):
@@ -68,9 +76,9 @@ def fact_problem(name: str, value: str, base: KnowledgeBase) -> str | None:
     if name in _NUMBERS:
         number = value.isascii() and value.replace(".", "", 1).isdigit()
         return None if number else f"{value!r} is no number: give one such as 16 for {name}"
-    known = {*_VALUES.get(name, ()), *(one for _, _, one in word_tables.OPTIONS.get(name, ()))}
-    if known and value.lower() not in known and value not in _ABSENT:
-        return f"{value!r} is no value of {name}.{_nearest(value, known)} Known: {', '.join(sorted(known))}."
+    values = {*_VALUES.get(name, ()), *(one for _, _, one in word_tables.OPTIONS.get(name, ()))}
+    if values and value.lower() not in values and value not in _ABSENT:
+        return f"{value!r} is no value of {name}.{_nearest(value, values)} Known: {', '.join(sorted(values))}."
     return None
 
 
@@ -169,9 +177,11 @@ def _with_releases(environment: Environment, report: Report) -> Environment:
 
 
 def facts_with(report: Report, environment: Environment, given: Mapping[str, str]) -> Facts:
-    """Return the facts with the user's answers, which outrank all else."""
+    """Return the facts with the user's answers, which outrank all else; one who does not know is only not asked again."""
     plain: dict[str, str] = {}
     for name, value in given.items():
+        if value == UNKNOWN:
+            continue
         if name == "gpu":
             environment = _with_gpu(environment, value)
             if not environment.accelerators:

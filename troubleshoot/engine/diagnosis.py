@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from troubleshoot.basics.errors import InputError, TroubleshootError
 from troubleshoot.engine.answers import environment_for, facts_with, given_answers, told_beside
@@ -13,8 +13,8 @@ from troubleshoot.engine.evidence import Fact, Facts
 from troubleshoot.engine.findings import Findings
 from troubleshoot.engine.fixes import fixes_for
 from troubleshoot.engine.matching import Matches, Search, find_candidates, recalled
-from troubleshoot.engine.matching.dependencies import changed_facts, changes_environment, fixes_read
-from troubleshoot.engine.questions import Asked, open_facts, questions, undecided_facts
+from troubleshoot.engine.matching.dependencies import changes_environment
+from troubleshoot.engine.questions import Asked, next_question
 from troubleshoot.engine.ranking import KNOWN, LIKELY, Hypothesis, rank
 from troubleshoot.engine.records import seen_in
 from troubleshoot.engine.result import Consulted, Diagnosis, Reason, Verdict
@@ -66,9 +66,9 @@ class _Known:
         read = {one.name: (Fact(one.value, "reader", one.line, one.quote),) for one in self.reading.facts if not facts.get(one.name)}
         return replace(facts, stated={**facts.stated, **read})
 
-    def candidates(self, facts: Facts, *before: Any) -> Matches:
+    def candidates(self, facts: Facts) -> Matches:
         """Hold the entries against the facts, and against what the tensors of a live exception show."""
-        matches = find_candidates(self.search, facts, *before)
+        matches = find_candidates(self.search, facts)
         if self.seen is None:
             return matches
         from troubleshoot.engine.live import weigh
@@ -253,9 +253,10 @@ def _find(
         environment=facts.environment,
         base=base,
         issues=tuple((one, fixes_for(one, base, seen_in(base.roots))) for one in shown[:_MOST]),
-        questions=_questions(known, given, hypotheses, matches) if verdict != "unknown" or hypotheses else (),
+        questions=_question(known, given, hypotheses),
         outside=outside,
         errors=tuple(base.warnings),
+        tried=matches.tried.in_vain,
         refuted=tuple(
             (one.entry.id, item) for one in matches.candidates if (item := one.refuted_by if one.own > 0 else one.contradicted_by)
         ),
@@ -351,21 +352,11 @@ def recall(
         of = entry.cause or (weighted.cause if weighted is not None else "")
         return Hypothesis(candidate, of, None if entry.cause else weighted, LIKELY, LIKELY)
 
-    def first(answer: dict[str, str]) -> tuple[str, str] | None:
-        try:
-            one = hypothesis(known.facts({**given, **answer}))
-        except TroubleshootError:
-            return None
-        from troubleshoot.engine.fixes.select import first_fix
-
-        return one.entry.id, first_fix(one, kb)
-
     facts = known.facts(given)
     now = hypothesis(facts)
-    opens = tuple(one for one in open_facts((now,), (), undecided_facts((now,), _undecided(now, kb))) if one.about not in given)
     found = Findings(
         "likely", None, report, facts.environment, kb, ((now, fixes_for(now, kb, seen_in(kb.roots))),),
-        questions(opens, kb, first, lambda _: True),
+        _question(known, given, (now,)),
     )  # fmt: skip
     told = _worded(found, language)
     return replace(told, diagnoses=tuple(replace(one, evidence=(), failure=None) for one in told.diagnoses))
@@ -388,50 +379,26 @@ def _verdict(report: Report, matches: Matches, hypotheses: tuple[Hypothesis, ...
     return "unknown", "no-entry"
 
 
-def _undecided(now: Hypothesis, base: KnowledgeBase) -> tuple[str | None, ...]:
-    """Return the facts that the undecided fixes hang on, before the first that fits."""
+def _undecided(now: Hypothesis, base: KnowledgeBase) -> tuple[str, ...]:
+    """Return the facts that the fixes hang on where none fits for sure: what fits need not wait for another."""
     from troubleshoot.engine.fixes.select import candidate_fixes, fit_of
 
-    undecided: list[str | None] = []
-    for fix in candidate_fixes(now, base):
-        fit = fit_of(fix, now.candidate.context)
-        if fit.fits and not fit.late:
-            # What comes behind a fix that fits cannot become the first one.
-            break
-        undecided.append(fit.about if fit.fits is None else None)
-    return tuple(undecided)
+    fits = [fit_of(fix, now.candidate.context, now.cause) for fix in candidate_fixes(now, base)]
+    if any(fit.fits and not fit.late for fit in fits):
+        return ()
+    return tuple(fit.about for fit in fits if fit.fits is None and fit.about)
 
 
-def _questions(known: _Known, given: Mapping[str, str], hypotheses: tuple[Hypothesis, ...], matches: Matches) -> tuple[Asked, ...]:
+def _question(known: _Known, given: Mapping[str, str], hypotheses: tuple[Hypothesis, ...]) -> tuple[Asked, ...]:
+    """Return the question to ask; what answers would change is reckoned, and nothing is ranked again."""
     if not hypotheses:
         return ()
-    from troubleshoot.engine.fixes.select import first_fix
+    facts = hypotheses[0].candidate.context.facts
 
-    now = hypotheses[0]
-    opens = open_facts(hypotheses, matches.candidates, undecided_facts(hypotheses, _undecided(now, known.base)))
-    opens = tuple(one for one in opens if one.about not in given)
-    if not opens:
-        return ()
-
-    base_facts = now.candidate.context.facts
-
-    def first(answer: dict[str, str]) -> tuple[str, str] | None:
-        if not answer:
-            return now.entry.id, first_fix(now, known.base)
+    def under(about: str, answer: str) -> Facts | None:
         try:
-            facts = known.facts({**given, **answer}) if changes_environment(answer) else base_facts.with_answers(answer)
+            return known.facts({**given, about: answer}) if changes_environment(about) else facts.with_answers({about: answer})
         except TroubleshootError:
             return None
-        ranked = known.ranked(facts, known.candidates(facts, matches, changed_facts(answer)), most=1)
-        if not ranked:
-            return None
-        return ranked[0].entry.id, first_fix(ranked[0], known.base)
 
-    def may_matter(about: str) -> bool:
-        changed = changed_facts([about])
-        reads = [known.search.programs.entry(one.entry).evidence_reads for one in matches.candidates]
-        if about == "gpu" or any(not changed.isdisjoint(one) for one in reads) or fixes_read(now.entry, changed):
-            return True
-        return now.candidate.may_turn(changed)
-
-    return questions(opens, known.base, first, may_matter)
+    return next_question(hypotheses, _undecided(hypotheses[0], known.base), known.base, under, given)

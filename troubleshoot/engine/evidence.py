@@ -32,7 +32,7 @@ VOCABULARY = CAUGHT | frozenset({
     "numbers.explained_by", "numbers.beyond_rounding_of", "numbers.overflow_of", "numbers.underflow_of", "numbers.integer_limit_of",
     "numbers.bytes_per_value",
     "requires.capability_min", "requires.capability_max", "accepts.arch", "accepts.dtype", "refuses.arch", "refuses.dtype",
-    "got.arch", "got.dtype", "got.device",
+    "got.arch", "got.dtype", "got.device", "tried.",
 })  # fmt: skip
 
 #: The facts that are read from numbers and refusals only when they are asked for.
@@ -40,6 +40,8 @@ _NUMBERS = {
     "rounding": "numbers.explained_by", "beyond-rounding": "numbers.beyond_rounding_of", "overflow": "numbers.overflow_of",
     "underflow": "numbers.underflow_of", "integer-limit": "numbers.integer_limit_of", "bytes": "numbers.bytes_per_value",
 }  # fmt: skip
+#: What came out of an experiment of kb/experiments.yaml: the prefix of its fact.
+TRIED = "tried."
 _DEMANDS = ("numbers.", "requires.", "accepts.", "refuses.", "got.")
 
 
@@ -205,7 +207,18 @@ class Facts:
             return self.support(name.removeprefix("support."))
         if name.startswith(_DEMANDS):
             return self.told.get(name, ())
+        if name.startswith(TRIED):
+            return self.tried.get(name, ())
         return ()
+
+    @lazy_attribute
+    def tried(self) -> dict[str, tuple[Fact, ...]]:
+        """What came out of the experiments that the report tells of surely; one with two outcomes is left out."""
+        found: dict[str, dict[str, Fact]] = {}
+        for one in self.report.contrasts:
+            if one.sure:
+                found.setdefault(TRIED + one.experiment, {}).setdefault(one.outcome, Fact(one.outcome, "report", one.line, one.quote))
+        return {name: tuple(outcomes.values()) for name, outcomes in found.items() if len(outcomes) == 1}
 
     @lazy_attribute
     def told(self) -> dict[str, tuple[Fact, ...]]:

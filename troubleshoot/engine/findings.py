@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
+from troubleshoot.engine.evidence import Fact
 from troubleshoot.engine.fixes import HeldFix
 from troubleshoot.engine.questions import Asked
 from troubleshoot.engine.ranking import Hypothesis
@@ -16,7 +18,9 @@ from troubleshoot.reading.report import Report
 
 @dataclass(frozen=True)
 class Findings:
-    """All that a diagnosis says, in no language. ``issues`` are hypotheses with their fixes; ``outside`` names what is out of scope."""
+    """All that a diagnosis says, in no language. ``issues`` are hypotheses with their fixes; ``outside`` names what is out of scope,
+    ``tried`` the experiments that changed nothing, with where that is said.
+    """
 
     verdict: Verdict
     reason: Reason | None
@@ -28,4 +32,5 @@ class Findings:
     outside: OutOfScope | None = None
     errors: tuple[str, ...] = ()
     refuted: tuple[tuple[str, EvidenceItem], ...] = ()
+    tried: Mapping[str, Fact] = field(default_factory=dict)
     reader: Consulted | None = None

@@ -1,49 +1,61 @@
-"""What to ask: only facts whose answer would change the first fix, the most decisive first."""
+"""What to ask: the one experiment or fact that best separates the causes that are open, for what it costs to find out.
+
+An experiment's answer is predicted by the causes (kb/experiments.yaml), a fact's by the factors of the conditions that read it. What an
+answer is expected to tell of the causes is counted in bits (their mutual information); nothing is asked whose answer would leave the first
+cause, the first issue or the first fix as it is. Nothing is ranked again for that: a question must not cost more than the answer.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 
-from troubleshoot.engine.matching.candidates import Candidate
+import msgspec
+
+from troubleshoot.engine.evidence import TRIED, Facts
 from troubleshoot.engine.matching.conditions import evaluate
 from troubleshoot.engine.matching.releases import hold_releases
-from troubleshoot.engine.ranking import KNOWN, LIKELY, Hypothesis
+from troubleshoot.engine.matching.tried import chance
+from troubleshoot.engine.ranking import KNOWN, LIKELY, TEMPLATE, Hypothesis
 from troubleshoot.knowledge.base import KnowledgeBase
-from troubleshoot.knowledge.schema import Ask, Condition
+from troubleshoot.knowledge.experiments import Experiment, Prediction
+from troubleshoot.knowledge.schema import NO_CAUSE, Ask, Condition
 
-#: Hypotheses whose open conditions are asked for, and questions asked at most.
+#: Hypotheses whose open facts are asked for.
 _MOST_HYPOTHESES = 4
-_MOST_TRIED = 3
 #: Answers of one question that are tried: the usual ones come first.
-_MOST_ANSWERS = 2
-_MOST_MODELS = 4
-_MOST_QUESTIONS = 3
+_MOST_ANSWERS = 4
+#: Causes that are less likely are nobody's question.
+_OPEN = 0.03
+#: What finding out costs: to look something up, and to run the program once more.
+_LOOK_UP = 1.0
+_COST = {"low": 2.0, "medium": 4.0, "high": 8.0}
+#: Bits that a fact is worth which decides between fixes alone.
+_REMEDY = 0.1
+#: Bits for one unit of cost below which a question is not worth anybody's time.
+_LEAST = 0.02
 
 #: fact -> (question, usual answers). Package facts have a form of their own.
-_DEFAULTS: dict[str, tuple[Ask, ...]] = {
-    "gpu": (Ask(en="Which GPU does it run on?", zh="用的是哪块 GPU？", answers=("T4", "V100", "A100", "RTX 4090", "cpu")),),
-    "dtype.requested": (
-        Ask(
-            en="Which dtype did you load or run the model with?",
-            zh="模型是用哪种 dtype 加载或运行的？",
-            answers=("float16", "bfloat16", "float32"),
-        ),
+_DEFAULTS: dict[str, Ask] = {
+    "gpu": Ask(en="Which GPU does it run on?", zh="用的是哪块 GPU？", answers=("T4", "V100", "A100", "RTX 4090", "cpu")),
+    "dtype.requested": Ask(
+        en="Which dtype did you load or run the model with?",
+        zh="模型是用哪种 dtype 加载或运行的？",
+        answers=("float16", "bfloat16", "float32"),
     ),
-    "attention": (
-        Ask(en="Which attention implementation is used?", zh="用的是哪种注意力实现？", answers=("eager", "sdpa", "flash_attention_2")),
+    "attention": Ask(
+        en="Which attention implementation is used?", zh="用的是哪种注意力实现？", answers=("eager", "sdpa", "flash_attention_2")
     ),
-    "quantization": (
-        Ask(
-            en="Is the model quantized, and how?",
-            zh="模型是否量化？用的哪种方式？",
-            answers=("none", "bitsandbytes-4bit", "bitsandbytes-8bit", "gptq", "awq"),
-        ),
+    "quantization": Ask(
+        en="Is the model quantized, and how?",
+        zh="模型是否量化？用的哪种方式？",
+        answers=("none", "bitsandbytes-4bit", "bitsandbytes-8bit", "gptq", "awq"),
     ),
-    "autocast": (Ask(en="Does the failing code run under autocast?", zh="出错的代码是否在 autocast 下运行？", answers=("on", "off")),),
-    "device.kind": (Ask(en="On which kind of device does it run?", zh="在哪种设备上运行？", answers=("cuda", "cpu", "mps", "rocm")),),
-    "phase": (Ask(en="Does it fail in training or in inference?", zh="是训练时还是推理时出错？", answers=("training", "inference")),),
-    "device-map": (Ask(en="Is device_map set, and to what?", zh="是否设置了 device_map？值是什么？", answers=("none", "auto")),),
+    "autocast": Ask(en="Does the failing code run under autocast?", zh="出错的代码是否在 autocast 下运行？", answers=("on", "off")),
+    "device.kind": Ask(en="On which kind of device does it run?", zh="在哪种设备上运行？", answers=("cuda", "cpu", "mps", "rocm")),
+    "phase": Ask(en="Does it fail in training or in inference?", zh="是训练时还是推理时出错？", answers=("training", "inference")),
+    "device-map": Ask(en="Is device_map set, and to what?", zh="是否设置了 device_map？值是什么？", answers=("none", "auto")),
 }
 
 
@@ -57,88 +69,191 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Open:
-    """An unknown fact with its question and the issues that it bears on.
+class _Offer:
+    """A question with what it is worth: bits for one unit of cost."""
 
-    ``certain``: an answer is known to change the first issue, and need not be tried: the release of an entry that claims certain releases.
-    """
-
-    about: str
-    ask: Ask
-    issues: tuple[str, ...]
-    certain: bool = False
+    worth: float
+    asked: Asked
 
 
-def open_facts(hypotheses: tuple[Hypothesis, ...], candidates: tuple[Candidate, ...], undecided: tuple[str, ...]) -> tuple[Open, ...]:
-    """Return the unknown facts of the leading hypotheses, in their order, then those that undecided fixes hang on."""
-    found: dict[str, Open] = {}
-    first_of_entry: dict[str, Hypothesis] = {}
-    for hypothesis in hypotheses:
-        first_of_entry.setdefault(hypothesis.entry.id, hypothesis)
-    sure = bool(hypotheses) and hypotheses[0].confidence >= KNOWN
-    if not sure:
-        models = _model_question(candidates)
-        if models is not None:
-            found[models.about] = models
+#: Facts under an answer; None where the answer cannot be used.
+Under = Callable[[str, str], Facts | None]
+
+
+def next_question(
+    hypotheses: tuple[Hypothesis, ...], undecided: tuple[str, ...], base: KnowledgeBase, under: Under, known: Mapping[str, str]
+) -> tuple[Asked, ...]:
+    """Return the question to ask, if there is one. ``undecided`` are the facts that all fixes hang on, ``known`` what was answered."""
+    if not hypotheses:
+        return ()
+    offers = [one for one in _offers(hypotheses, undecided, base, under) if one.asked.about not in known and one.worth >= _LEAST]
+    # Of two that are worth the same the first one stays.
+    best = max(offers, key=lambda one: one.worth, default=None)
+    return (best.asked,) if best is not None else ()
+
+
+def _offers(
+    hypotheses: tuple[Hypothesis, ...], undecided: tuple[str, ...], base: KnowledgeBase, under: Under
+) -> Iterator[_Offer]:
+    first = hypotheses[0]
+    sure = first.confidence >= KNOWN
+    leading: dict[str, Hypothesis] = {}
+    for one in hypotheses:
+        leading.setdefault(one.entry.id, one)
     # Of a known issue only what it rests on itself is asked for, not what its rivals would need.
-    for hypothesis in list(first_of_entry.values())[: 1 if sure else _MOST_HYPOTHESES]:
-        for condition, asked in _askable(hypothesis):
-            if evaluate(condition, hypothesis.candidate.context).state is None:
-                for about, ask in asked:
-                    _add(found, about, ask, hypothesis.entry.id)
-        for one in hypothesis.entry.affected:
-            package = hypothesis.candidate.context.facts.package(one.package)
-            # Where lines of code tell that much, the release need not be known.
-            if package is None or (package.version == "" and hold_releases((one,), hypothesis.candidate.context.facts).state is None):
-                about = f"package.{one.package}"
-                _add(found, about, _version_question(one.package), hypothesis.entry.id)
-                if hypothesis is hypotheses[0]:
-                    found[about] = replace(found[about], certain=True, issues=(*found[about].issues, *hypothesis.entry.refines))
-    for about in undecided:
-        default = _default(about)
-        if default is not None:
-            _add(found, about, default, hypotheses[0].entry.id if hypotheses else "")
-    return tuple(found.values())
+    for one in list(leading.values())[: 1 if sure else _MOST_HYPOTHESES]:
+        yield from _of_entry(one)
+    if not sure:
+        yield from _of_experiments(hypotheses, base)
+        if first.open > 1:
+            yield from _of_family(first, under)
+    if first.confidence >= LIKELY:
+        for about in undecided:
+            ask = _default(about)
+            if ask is not None:
+                yield _Offer(_REMEDY / _LOOK_UP, Asked(ask, about, (first.entry.id,)))
 
 
-def _model_question(candidates: tuple[Candidate, ...]) -> Open | None:
-    """Ask for the model where entries about models stand back only because the report names none."""
-    waiting = [one for one in candidates if one.entry.models and one.refuted_by is None and not one.identified]
-    if not waiting or waiting[0].context.facts.get("model"):
-        return None
-    names = tuple(dict.fromkeys(one.entry.models[0].rstrip("*-") for one in waiting))[:_MOST_MODELS]
-    return Open("model", Ask(en="Which model is it?", zh="用的是哪个模型？", answers=names), tuple(one.entry.id for one in waiting))
+def _of_entry(one: Hypothesis) -> Iterator[_Offer]:
+    """Yield the facts on which it hangs whether an entry answers: its releases, and what it requires or what would refute it."""
+    entry, context = one.entry, one.candidate.context
+    worth = _bits([one.confidence, 1.0 - one.confidence]) / _LOOK_UP
+    for affected in entry.affected:
+        package = context.facts.package(affected.package)
+        # Where lines of code tell that much, the release need not be known.
+        if package is None or (package.version == "" and hold_releases((affected,), context.facts).state is None):
+            yield _Offer(worth, Asked(_version_question(affected.package), f"package.{affected.package}", (entry.id, *entry.refines)))
+    conditions = [*entry.evidence.required]
+    if one.confidence < KNOWN:
+        conditions += [condition for condition in entry.evidence.refuting if condition.ask]
+    for condition in conditions:
+        if evaluate(condition, context).state is None:
+            for about, ask in _asked(condition):
+                yield _Offer(worth, Asked(ask, about, (entry.id, *entry.refines)))
 
 
-def _add(found: dict[str, Open], about: str, ask: Ask, issue: str) -> None:
-    known = found.get(about)
-    issues = tuple(dict.fromkeys((*(known.issues if known else ()), issue)))
-    found[about] = Open(about, known.ask if known else ask, issues)
+# --- experiments ------------------------------------------------------------------------------------------------------------------------
+def _of_experiments(hypotheses: tuple[Hypothesis, ...], base: KnowledgeBase) -> Iterator[_Offer]:
+    """Yield the experiments whose outcome would put another cause first."""
+    first = hypotheses[0]
+    shares = _shares(hypotheses)
+    if len(shares) < 2:
+        return
+    facts = first.candidate.context.facts
+    made = {one.experiment for one in facts.report.contrasts}
+    said = {cause: base.predicted(cause) for cause in shares}
+    for name, experiment in base.experiments.experiments.items():
+        predictions = [one.get(name) for one in said.values()]
+        # What no cause expects to help is no experiment that anybody should make.
+        if name in made or not any(one and one.outcome == "gone" for one in predictions) or not _possible(name, facts):
+            continue
+        worth = _told(list(shares.values()), [_split(one) for one in predictions]) / _COST[experiment.cost]
+        if worth:
+            decides = dict.fromkeys(one.entry.id for one in hypotheses if one.cause in shares)
+            yield _Offer(worth, Asked(_experiment_question(experiment, facts), TRIED + name, tuple(decides)))
 
 
-Askable = tuple[tuple[Condition, tuple[tuple[str, Ask], ...]], ...]
+def _shares(hypotheses: tuple[Hypothesis, ...]) -> dict[str, float]:
+    """Return the causes of what the first hypothesis explains, with their probabilities."""
+    found: dict[str, float] = {}
+    entries: dict[str, float] = {}
+    for one in hypotheses:
+        if one.candidate.failure == hypotheses[0].candidate.failure:
+            # What is stated for the first cause includes neighbours that a reader would accept; here they are to be told apart.
+            share = entries.setdefault(one.entry.id, one.confidence) * one.share
+            found[one.cause] = found.get(one.cause, 0.0) + share
+    if hypotheses[0].candidate.where not in TEMPLATE:
+        # A message proves that it is a problem of the kind, prose does not.
+        found[NO_CAUSE] = max(0.0, 1.0 - sum(found.values()))
+    total = sum(found.values())
+    return {cause: value / total for cause, value in found.items() if value >= _OPEN * total}
 
 
-def _askable(hypothesis: Hypothesis) -> Askable:
-    """Return the conditions of a hypothesis that a user can be asked about, with the facts; kept with the compiled conditions."""
-    kept: dict[object, Askable] = hypothesis.candidate.context.programs.askable
-    key = (hypothesis.entry.id, hypothesis.open > 1, hypothesis.confidence < KNOWN)
-    known = kept.get(key)
-    if known is None:
-        pairs = ((condition, tuple(_asked(condition))) for condition in _conditions(hypothesis))
-        known = kept[key] = tuple((condition, asked) for condition, asked in pairs if asked)
-    return known
+def _split(prediction: Prediction | None) -> list[float]:
+    return [chance(prediction, "gone"), chance(prediction, "same")]
 
 
-def _conditions(hypothesis: Hypothesis) -> Iterator[Condition]:
-    entry = hypothesis.entry
-    yield from entry.evidence.required
-    if hypothesis.open > 1:
-        for weighted in entry.causes:
-            yield from weighted.needs
-            yield from weighted.likelier
-    if hypothesis.confidence < KNOWN:
-        yield from (condition for condition in entry.evidence.refuting if condition.ask)
+def _possible(name: str, facts: Facts) -> bool:
+    """Tell whether an experiment can be made here: not in bfloat16 on a card without it."""
+    support = facts.support(name)
+    return not (support and support[0].value == "none")
+
+
+#: Packages that tell how a program is started, and so how an experiment is made.
+_SETTINGS = ("vllm", "sglang", "comfyui", "lightning")
+
+
+def _experiment_question(experiment: Experiment, facts: Facts) -> Ask:
+    setting = next((name for name in _SETTINGS if name in experiment.how and facts.package(name) is not None), "script")
+    how = experiment.how.get(setting) or next(iter(experiment.how.values()))  # type: ignore[call-overload]
+    en = f"Please try: {experiment.name.en} ({how}). Is the problem gone, or is it the same?"
+    zh = f"请试一下：{experiment.name.zh}（{how}）。问题是消失了，还是一样？"
+    return Ask(en=en, zh=zh, answers=("gone", "same"))
+
+
+def _told(shares: list[float], answers: list[list[float]]) -> float:
+    """Return the bits that an answer is expected to tell of the causes; 0 where none would put another one first.
+
+    ``answers`` has for each cause the probabilities of the answers.
+    """
+    total = 0.0
+    turns = False
+    first = max(range(len(shares)), key=shares.__getitem__)
+    for row in zip(*answers, strict=True):
+        joint = [share * value for share, value in zip(shares, row, strict=True)]
+        likely = sum(joint)
+        if likely > 0.0:
+            total += likely * _bits([one / likely for one in joint])
+            turns = turns or max(joint) > joint[first]
+    return _bits(shares) - total if turns else 0.0
+
+
+def _bits(shares: list[float]) -> float:
+    return -math.fsum([one * math.log2(one) for one in shares if one > 0.0])
+
+
+# --- facts that a family's conditions read ----------------------------------------------------------------------------------------------
+def _of_family(first: Hypothesis, under: Under) -> Iterator[_Offer]:
+    """Yield the facts whose values would put another cause of the family first, by the factors of the conditions that read them."""
+    candidate = first.candidate
+    shares = {weighted.cause: share for weighted, share in candidate.cause_shares if weighted.cause != NO_CAUSE}
+    causes = [one for one in candidate.context.programs.entry(candidate.entry).causes if one.weighted.cause in shares]
+    for about, ask in _facts_of(first):
+        read = [[(program, times) for program, times, facts in one.likelier if about in facts] for one in causes]
+        values: list[list[float]] = []
+        for answer in ask.answers[:_MOST_ANSWERS]:
+            facts = under(about, answer)
+            if facts is None:
+                continue
+            context = msgspec.structs.replace(candidate.context, facts=facts)
+            values.append([
+                0.0 if any(need(context).state is False for need in one.needs)
+                else math.prod(times for program, times in rows if program(context).state is True)
+                for one, rows in zip(causes, read, strict=True)
+            ])  # fmt: skip
+        # The factors of an answer are what it is likelier by under a cause: of all answers together they are its probabilities.
+        totals = [sum(row) for row in zip(*values, strict=True)]
+        if totals and all(totals):
+            answers = [[row[at] / total for row in values] for at, total in enumerate(totals)]
+            worth = _told([shares[one.weighted.cause] for one in causes], answers) / _LOOK_UP
+            yield _Offer(worth, Asked(ask, about, (first.entry.id,)))
+
+
+def _facts_of(first: Hypothesis) -> tuple[tuple[str, Ask], ...]:
+    """Return the unknown facts that a family's conditions read and that a user can be asked for; kept with the compiled conditions."""
+    context = first.candidate.context
+    kept: dict[str, tuple[tuple[Condition, tuple[tuple[str, Ask], ...]], ...]] = context.programs.askable
+    rows = kept.get(first.entry.id)
+    if rows is None:
+        conditions = [one for weighted in first.entry.causes for one in (*weighted.needs, *weighted.likelier)]
+        pairs = ((condition, tuple(_asked(condition))) for condition in conditions)
+        rows = kept[first.entry.id] = tuple((condition, asked) for condition, asked in pairs if asked)
+    found: dict[str, Ask] = {}
+    for condition, asked in rows:
+        if evaluate(condition, context).state is None:
+            for about, ask in asked:
+                found.setdefault(about, ask)
+    return tuple(found.items())
 
 
 def _asked(condition: Condition) -> Iterator[tuple[str, Ask]]:
@@ -165,64 +280,8 @@ def _default(about: str, condition: Condition | None = None) -> Ask | None:
         if condition is not None and condition.in_ is not None:
             return _version_question(name)
         return Ask(en=f"Is {name} installed in this environment?", zh=f"这个环境里装了 {name} 吗？", answers=("present", "absent"))
-    asks = _DEFAULTS.get(about)
-    return asks[0] if asks else None
+    return _DEFAULTS.get(about)
 
 
 def _version_question(name: str) -> Ask:
     return Ask(en=f"Which version of {name} is installed?", zh=f"安装的 {name} 是哪个版本？")
-
-
-def questions(
-    opens: tuple[Open, ...],
-    base: KnowledgeBase,
-    first_fix: Callable[[dict[str, str]], tuple[str, str] | None],
-    may_matter: Callable[[str], bool],
-) -> tuple[Asked, ...]:
-    """Return the questions worth asking.
-
-    ``first_fix(answers)`` diagnoses again with an answer and returns the first issue and fix; ``may_matter(about)`` tells cheaply that
-    no answer can change them.
-    """
-    now: tuple[str, str] | None = None
-    asked: list[tuple[int, int, Asked]] = []
-    for position, one in enumerate(opens[:_MOST_TRIED]):
-        if one.certain:
-            asked.append((-_MOST_ANSWERS, position, _question(one, one.issues)))
-            continue
-        if not may_matter(one.about):
-            continue
-        now = now or first_fix({})
-        answers = (one.ask.answers or _version_answers(one, base))[:_MOST_ANSWERS]
-        # In the order of the answers: what is shown must not depend on how this process hashes.
-        outcomes = dict.fromkeys(first_fix({one.about: answer}) for answer in answers)
-        changes = len(outcomes.keys() - {now})
-        if changes == 0:
-            continue
-        decides = (*one.issues, *(outcome[0] for outcome in outcomes if outcome))
-        asked.append((-changes, position, _question(one, decides)))
-    asked.sort(key=lambda item: item[:2])
-    return tuple(question for _, _, question in asked[:_MOST_QUESTIONS])
-
-
-def _question(one: Open, decides: tuple[str, ...]) -> Asked:
-    return Asked(one.ask, one.about, tuple(dict.fromkeys(decides)))
-
-
-def _version_answers(one: Open, base: KnowledgeBase) -> tuple[str, ...]:
-    """Return releases on both sides of the borders that the issues name: what an answer could change."""
-    name = one.about.removeprefix("package.")
-    found: list[str] = []
-    for issue in one.issues:
-        for affected in base.entry(issue).affected:
-            if affected.package == name:
-                for part in affected.ranges:
-                    found.extend(border for border in (part.introduced, part.unknown_before, part.fixed) if border and border != "0")
-    return tuple(dict.fromkeys((*found, "0.0.1")))
-
-
-def undecided_facts(hypotheses: tuple[Hypothesis, ...], abouts: tuple[str | None, ...]) -> tuple[str, ...]:
-    """Return the facts that undecided fixes of likely hypotheses hang on."""
-    if not hypotheses or hypotheses[0].confidence < LIKELY:
-        return ()
-    return tuple(dict.fromkeys(about for about in abouts if about))

@@ -307,6 +307,8 @@ def _weights(one: Candidate, stands_back: bool, rivals: bool) -> list[tuple[str,
     supporting = min(3, sum(1 for outcome in one.supporting if outcome.state))
     if supporting:
         weights.append(("supporting", _SUPPORTING * supporting))
+    if one.tried:
+        weights.append(("tried", one.tried))
     if stands_back:
         weights.append(("nothing-own", _NOTHING_OWN if rivals else _NOTHING_OWN_ALONE))
     return weights

@@ -111,6 +111,14 @@ class Question:
     decides: tuple[str, ...]
 
 
+class TriedInVain(msgspec.Struct, frozen=True):
+    """An experiment that changed nothing, as the report or an answer says (``line`` None): what it is, in a sentence."""
+
+    experiment: str
+    text: str
+    line: int | None = None
+
+
 @dataclass(frozen=True)
 class Outside:
     """What kind of problem a report out of scope is, and the next step for that kind."""
@@ -189,6 +197,7 @@ class Diagnosis:
     culprit: Culprit | None = None
     errors: tuple[str, ...] = ()
     refuted: tuple[tuple[str, EvidenceItem], ...] = ()
+    tried: tuple[TriedInVain, ...] = ()
     reader: Consulted | None = None
     outside: Outside | None = None
     #: What the message of the first diagnosis says of its operands, by fact: ``dtype.input``, ``device.weight``.
@@ -236,9 +245,7 @@ class Diagnosis:
     @property
     def contrasts(self) -> tuple[Contrast, ...]:
         """What the report says of experiments that were made: read when it is asked for."""
-        from troubleshoot.reading.contrasts import find_contrasts
-
-        return find_contrasts(self.report)
+        return self.report.contrasts
 
     def to_dict(self, *, redact: bool = False) -> dict[str, Any]:
         """Return the JSON object of the contract. Secrets are masked; with ``redact``, home directories and addresses too."""
@@ -264,6 +271,7 @@ class Diagnosis:
                 for one in self.report.reckoned
             ],
             "requirements": [_requirement(one) for one in self.report.requirements],
+            "tried": [msgspec.to_builtins(one) for one in self.tried],
             "reader": _reader(self.reader),
         }
         from troubleshoot.basics.redact import redact_data

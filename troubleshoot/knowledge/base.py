@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from troubleshoot.basics.errors import InputError, KnowledgeError, KnowledgeProblem, UnknownIssueError
-from troubleshoot.knowledge.experiments import Experiments
+from troubleshoot.knowledge.experiments import Experiments, Prediction
 from troubleshoot.knowledge.index import FORMAT, GRAM, Index
 from troubleshoot.knowledge.schema import Causes, Entry, Fix, OutOfScope
 from troubleshoot.knowledge.word_odds import WordOdds
@@ -47,12 +47,11 @@ class KnowledgeBase:
         self._shapes: dict[str, tuple[str, ...]] | None = None
         #: the compiled conditions, kept here by matching/ because they are valid exactly as long as the entries
         self.programs: Any = None
-        #: facts that entries read, by id
-        self.entry_reads: dict[str, frozenset[str]] = {}
         #: all that an entry refines, directly or not, by id
         self.ancestors: dict[str, frozenset[str]] = {}
         #: the fixes of an entry for one of its causes, by both, with the entry that they are of; kept here by fixes/
         self.fixes: dict[tuple[str, str], tuple[Entry, tuple[Fix, ...]]] = {}
+        self._predicted: dict[str, dict[str, Prediction]] = {}
 
     def __repr__(self) -> str:
         return f"<KnowledgeBase {self.version}: {len(self.index.ids)} entries>"
@@ -117,6 +116,13 @@ class KnowledgeBase:
     def experiments(self) -> Experiments:
         """What users can change in a run, and what each cause says of it."""
         return msgspec.json.decode(self._line(self.index.experiments), type=Experiments)
+
+    def predicted(self, cause: str) -> dict[str, Prediction]:
+        """Return what a cause says of the experiments."""
+        known = self._predicted.get(cause)
+        if known is None:
+            known = self._predicted[cause] = self.experiments.predicted(cause)
+        return known
 
     def candidates(self, words: set[str]) -> list[int]:
         """Return the numbers of the templates that a text with these words may match, in order, and of all without words."""

@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from troubleshoot.knowledge.schema import Bilingual
+from troubleshoot.knowledge.schema import Bilingual, FixKind
 
 EXPERIMENTS_FILE = "experiments.yaml"
 
@@ -15,13 +15,16 @@ Cell = Literal["gone", "same", "other", "mostly gone", "mostly same", "mostly ot
 
 
 class Experiment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One condition of the run changed, all else kept. ``tells`` is what its outcome decides, ``how`` what to write in each setting."""
+    """One condition of the run changed, all else kept. ``tells`` is what its outcome decides, ``how`` what to write in each setting.
+    ``fix`` is the kind of fix that is nothing else: who made the experiment in vain needs no such fix.
+    """
 
     name: Bilingual
     tells: Bilingual
     cost: Literal["low", "medium", "high"]
     how: dict[Setting, str]
     needs: Bilingual | None = None
+    fix: FixKind | None = None
 
 
 class Prediction(msgspec.Struct, frozen=True):

@@ -222,6 +222,9 @@ def _ends_same(word: str) -> bool:
 def _named(line: str, tokens: Sequence[Token], at: int, found: list[Item]) -> Item | None:
     """Return the card, the release or the model whose name begins at a token."""
     word = tokens[at].word
+    if word.isalpha() and word not in _names():
+        # Most words: names that are no words of the tables have a digit.
+        return None
     after = tokens[at + 1].word if at + 1 < len(tokens) else ""
     if word in _MAKERS and after:
         end = _while(tokens, at + 1, 3, _is_of_card)
@@ -256,6 +259,12 @@ def _named(line: str, tokens: Sequence[Token], at: int, found: list[Item]) -> It
     if _SIZE.match(word) or (word.rstrip("0123456789.") in FAMILIES and word not in _NO_MODEL):
         return _setting(line, tokens, "weights", at, _while(tokens, at + 1, 4, lambda one: _SIZE.match(one) is not None or one in FAMILIES))
     return None
+
+
+@cache
+def _names() -> frozenset[str]:
+    """Return the words without a digit that a card, a release, a model or a batch's size begins with."""
+    return frozenset({"bs", "batch", "batchsize", "titan", "xavier", "orin", *_MAKERS, *_OLDER, *PACKAGES, *RELEASED, *FAMILIES})
 
 
 def _while(tokens: Sequence[Token], at: int, most: int, fits: Callable[[str], bool]) -> int:
@@ -409,7 +418,8 @@ def outcome_of(clause: Clause) -> str:
         return "" if signs == ["other"] and clause.says("instead") else "other"
     signs = [sign for sign in signs if sign != "other"]
     if "same" in signs:
-        return "same"
+        # "The same in float32 is finite."
+        return "works" if "works" in signs else "same"
     if "gone" in signs:
         return "works"
     if "better" in signs and clause.says("than"):

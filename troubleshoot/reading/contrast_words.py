@@ -230,6 +230,8 @@ idle: 不同 for_what_it's_worth very_same same_code same_script same_model same
 idle: same_workflow same_input same_image same_machine same_config same_picture same_file same_time same_model_and same_card same_gpu
 idle: same_environment same_checkpoint same_length the_same_way 同样的数据 同样代码 同样命令 一样的代码 命令一样 同样的模型 同样的代码
 idle: 同样的命令 同样的环境 同样的脚本 同样环境 同样配置 同样的配置 两边一模一样 i_got_it_from worthwhile
+idle: fine_tune fine_tunes fine_tuned fine_tuning finetune finetuned finetuning fine_grained be_the_same to_be_the_same same_dtype
+idle: the_same_dtype the_same_type same_type the_same_device same_device same_precision the_same_precision the_same_shape same_shape
 runs: runs loads starts renders survives
 also: 都是这样 也是这样 都这样 anyway just_as nonetheless nevertheless 也有同样 也有这个问题 也会 也出现 也遇到 也有问题 也报 也不行
 also: 一样报错 also too as_well again even still likewise even_with equally already so_does so_do so_is stay stays stayed each_time

@@ -26,8 +26,9 @@ _MOST_TEXT = 40_000
 _LONGEST = 1200
 _MOST = 40
 
-#: What a machine wrote, and commands.
+#: What a machine wrote, commands, and a line of a list of packages.
 _LOGGED = anchored(
+    r"[\w.-]{1,60}==\S{1,60}$|"
     r"[/\\$!]|File |python3? |[^ ]{0,200}\.py[\": ]"
     r"|(?:\S{0,24} ){0,3}\S{0,24}\b(?:WARNING|INFO|DEBUG|ERROR|FAILED|PASSED|Traceback)\b"
 )
@@ -47,7 +48,8 @@ _OPEN = (":", "：", " with", " on", " for", " when", " using", " under", " in")
 class Contrast(msgspec.Struct, frozen=True):
     """One experiment whose outcome the report tells: ``gone``, ``same``, ``other`` (another failure), ``less`` or ``more``.
 
-    ``value`` is what was tried, as written ("torch 2.1.2", "RTX 3090"), empty where the experiment says it all. ``quote`` is the clause.
+    ``value`` is what was tried, as written ("torch 2.1.2", "RTX 3090"), empty where the experiment says it all. ``quote`` is the clause of
+    the outcome; ``sure`` tells that it names what was changed as well.
     """
 
     experiment: str
@@ -55,6 +57,7 @@ class Contrast(msgspec.Struct, frozen=True):
     value: str
     line: int
     quote: str = ""
+    sure: bool = False
 
 
 @dataclass
@@ -86,9 +89,12 @@ def find_contrasts(report: Report) -> tuple[Contrast, ...]:
     # A frame's line of code stands below it.
     printed.update(row for failure in report.failures for frame in failure.frames for row in (frame.at, frame.at + 1))
     lines: list[tuple[int, str]] = []
+    seen: set[str] = set()
     size = 0
     for line, number in zip(report.lines, report.numbers, strict=True):
-        if line and number not in printed and not _LOGGED.match(line):
+        # What is said twice says no more.
+        if line and number not in printed and line not in seen and not _LOGGED.match(line):
+            seen.add(line)
             lines.append((number, line[:_LONGEST].strip()))
             size += len(lines[-1][1])
             if size > _MOST_TEXT:
@@ -204,7 +210,7 @@ def _bind(clauses: list[Clause], pending: list[Item], before: Run | None, carrie
             settings = _switched(clause, last, outcome)
             pending = [] if settings else pending
         if settings and clause.text == "and without" and runs:
-            runs.append(Run(settings, "again", clause.line, clause.text, True))
+            runs.append(Run(settings, _again(runs[-1]), clause.line, clause.text, True))
             continue
         if outcome == "mixed":
             runs += _split(clause)
@@ -215,6 +221,9 @@ def _bind(clauses: list[Clause], pending: list[Item], before: Run | None, carrie
         if not outcome and previous:
             outcome = _ellipsis(clause, previous, bool(held), neither)
             also = also and not outcome
+        if clause.opens in ("neither", "nor") and settings and outcome in FAILING:
+            # "Neither bfloat16 nor float32 shows it."
+            outcome = "works"
         if outcome:
             if outcome == "works" and not settings and not held and clause.text.lower().startswith(_NO_ERROR):
                 # Wrong numbers come without an error too.
@@ -258,7 +267,7 @@ def _bind(clauses: list[Clause], pending: list[Item], before: Run | None, carrie
             ):
                 runs.append(Run(settings, header, clause.line, ""))
             elif runs and also and not held:
-                runs.append(Run(settings, "again", clause.line, clause.text, True))
+                runs.append(Run(settings, _again(runs[-1]), clause.line, clause.text, True))
             else:
                 held = [*held, *settings]
                 said = len(clause.text) > sum(len(one.text) for one in settings) + _SAID
@@ -284,6 +293,11 @@ def _bind(clauses: list[Clause], pending: list[Item], before: Run | None, carrie
     for run in runs:
         run.text = run.text or clauses[-1].text
     return runs, held or ([] if runs else pending)
+
+
+def _again(run: Run) -> str:
+    """Return the outcome of what comes out like a run: "A works, so does B"; of a failure, the kind is left open."""
+    return run.outcome if run.outcome == "works" else "again"
 
 
 def _is_other_value(held: list[Item], settings: list[Item]) -> bool:
@@ -453,7 +467,18 @@ def _against(run: Run, main: Run | None, theirs: dict[str, set[str]]) -> Iterato
     for one in chosen:
         experiment = _experiment(one, theirs, works)
         if experiment:
-            yield Contrast(experiment, outcome, _value(one, experiment), run.line, run.text)
+            yield Contrast(experiment, outcome, _value(one, experiment), run.line, run.text, _is_sure(run, outcome))
+
+
+def _is_sure(run: Run, outcome: str) -> bool:
+    """Tell whether the clause of a run's outcome names its settings: what stands farther apart is often bound wrongly.
+
+    That it is the same has to be said: a run that fails in words of its own may be another story.
+    """
+    if run.weak or (outcome == "same" and run.outcome not in ("same", "again")):
+        return False
+    text = run.text.lower()
+    return all(one.text and one.text.lower().removeprefix("without ") in text for one in run.settings)
 
 
 def _outcome(run: Run, main: Run | None) -> str:
@@ -499,7 +524,7 @@ def _only(run: Run) -> Iterator[Contrast]:
     for one in run.settings:
         experiment = OPPOSITE.get(one.key) or (OFF.get(one.dim, "") if one.value == "on" and run.only else "")
         if experiment:
-            yield Contrast(experiment, "gone", "", run.line, run.text)
+            yield Contrast(experiment, "gone", "", run.line, run.text, True)
 
 
 def _experiment(one: Item, theirs: dict[str, set[str]], works: bool) -> str:

@@ -14,6 +14,7 @@ import msgspec
 from troubleshoot.basics.lazy import lazy_attribute
 
 if TYPE_CHECKING:
+    from troubleshoot.reading.contrasts import Contrast
     from troubleshoot.reading.magnitudes import Reckoned
     from troubleshoot.reading.requirements import Requirement
 
@@ -166,6 +167,13 @@ class Report:
             if failure.role == "cause":
                 return failure
         return self.failures[0] if self.failures else None
+
+    @lazy_attribute
+    def contrasts(self) -> tuple[Contrast, ...]:
+        """What the report says of experiments that were made; read when it is first asked for."""
+        from troubleshoot.reading.contrasts import find_contrasts
+
+        return find_contrasts(self)
 
     @lazy_attribute
     def reckoned(self) -> tuple[Reckoned, ...]:

@@ -21,7 +21,7 @@ _DIAGNOSIS: dict[str, Any] = {
     "type": "object",
     "required": [
         "schema", "tool", "knowledge", "verdict", "reason", "summary", "failures", "environment", "diagnoses", "questions", "culprit",
-        "place", "operands", "contrasts", "outside", "errors", "numbers", "requirements", "reader",
+        "place", "operands", "contrasts", "outside", "errors", "numbers", "requirements", "tried", "reader",
     ],
     "properties": {
         "schema": {"const": 1},
@@ -61,6 +61,7 @@ _DIAGNOSIS: dict[str, Any] = {
         "errors": {"type": "array", "items": {"type": "string"}, "description": "What could not be used, each in a sentence."},
         "numbers": {"type": "array", "items": _OBJECT, "description": "What the report's numbers tell of dtypes, with their lines."},
         "requirements": {"type": "array", "items": _OBJECT, "description": "What refusals accept, refuse and got, with their lines."},
+        "tried": {"type": "array", "items": _OBJECT, "description": "Experiments that changed nothing: no such fix is recommended."},
         "reader": {"type": ["object", "null"], "description": "What a language model contributed; null where the operator uses none."},
     },
 }  # fmt: skip

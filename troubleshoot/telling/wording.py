@@ -8,7 +8,7 @@ from troubleshoot.engine.fixes import HeldFix, actions
 from troubleshoot.engine.matching.releases import affected_texts, affected_zh
 from troubleshoot.engine.questions import Asked
 from troubleshoot.engine.ranking import Hypothesis
-from troubleshoot.engine.result import Diagnosis, EvidenceItem, FixAdvice, IssueDiagnosis, Outside, Question
+from troubleshoot.engine.result import Diagnosis, EvidenceItem, FixAdvice, IssueDiagnosis, Outside, Question, TriedInVain
 from troubleshoot.knowledge import KnowledgeBase
 from troubleshoot.knowledge.schema import Entry, Fix
 from troubleshoot.version import __version__
@@ -36,6 +36,7 @@ def worded(found: Findings, language: str) -> Diagnosis:
         language=language,
         errors=found.errors,
         refuted=tuple((issue, _said(item, language)) for issue, item in found.refuted),
+        tried=tuple(_tried(name, fact.line, found.base, language) for name, fact in found.tried.items()),
         reader=found.reader,
         outside=_outside(found, language),
         caught=_caught(found),
@@ -51,6 +52,12 @@ def _outside(found: Findings, language: str) -> Outside | None:
     # One kind may have a group for its messages and another for its exceptions.
     kind = group.id.removesuffix("-class").removesuffix("-text")
     return Outside(kind, group.title.zh if chinese else group.title.en, step)
+
+
+def _tried(name: str, line: int | None, base: KnowledgeBase, language: str) -> TriedInVain:
+    told = base.experiments.experiments[name].name
+    text = f"你已经试过“{told.zh}”，没有变化" if language == "zh" else f"you already tried this, and nothing changed: {told.en}"
+    return TriedInVain(name, text, line)
 
 
 def _caught(found: Findings) -> tuple[tuple[str, str], ...]:

@@ -77,3 +77,26 @@ def default_fit(kind: str, context: Context) -> Fit:
         warning, warning_zh = "emulated: slow, and cuDNN convolutions may not support it", "由软件模拟：速度慢，cuDNN 的卷积可能不支持"
         return Fit(True, text, late=True, warning=warning, why_zh=zh, warning_zh=warning_zh)
     return Fit(True, text, late=True, warning=f"{text}: expect it to be slow", why_zh=zh, warning_zh=f"{zh}，速度会很慢")
+
+
+#: What users measure, and that it got worse.
+_WORSE = (
+    "accuracy|acc|map|f1|wer|perplexity|ppl|success_rate|bleu|rouge|score|scores|metric|metrics|quality "
+    "drop|drops|dropped|dropping|falls|fell|worse|degrades|degraded|degradation|decreases|decreased|collapses|collapsed",
+    "准确率|精度|得分|指标|成功率 下降|掉|变差|降低",
+)
+
+
+def harm_of(cause: str, context: Context) -> Fit | None:
+    """Return why nothing of this may be ignored, or None: an error far beyond rounding, a measure that falls, or a repair by something
+    that the cause does not expect to repair it.
+    """
+    beyond = context.values("numbers.beyond_rounding_of")
+    if beyond:
+        return Fit(False, f"an error beyond the rounding of {beyond[0].value}", why_zh=f"误差超出了 {beyond[0].value} 的舍入范围")
+    worse = next((said for phrase in _WORSE if (said := context.speech.said(phrase)) is not None), None)
+    if worse is not None:
+        told = redacted_start(worse.text, 120)
+        return Fit(False, f"something got worse: {told}", why_zh=f"有指标变差了：{told}")
+    name = context.tried.unexpected(cause)
+    return Fit(False, f"something else repairs it: {name}", why_zh=f"换别的做法就好了：{name}") if name else None

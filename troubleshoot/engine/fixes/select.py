@@ -9,7 +9,7 @@ import msgspec
 from troubleshoot.basics.versions import parse_version
 from troubleshoot.engine.evidence import CAUGHT, is_among
 from troubleshoot.engine.fixes import actions
-from troubleshoot.engine.fixes.defaults import FITS, UNSAID, Fit, default_fit
+from troubleshoot.engine.fixes.defaults import FITS, UNSAID, Fit, default_fit, harm_of
 from troubleshoot.engine.fixes.library import name_library
 from troubleshoot.engine.fixes.machine import failed_here, impossible, on_device
 from troubleshoot.engine.fixes.price import weight_fit
@@ -36,7 +36,7 @@ def fixes_for(hypothesis: Hypothesis, base: KnowledgeBase, seen: SeenFor) -> tup
 
     Left out are those for what a report says, where it does not say so: nobody can be asked for that.
     """
-    held = [(fix, fit_of(fix, hypothesis.candidate.context)) for fix in candidate_fixes(hypothesis, base)]
+    held = [(fix, fit_of(fix, hypothesis.candidate.context, hypothesis.cause)) for fix in candidate_fixes(hypothesis, base)]
     told = [_with_runs(fix, fit, seen(hypothesis.entry.id, fix.id), hypothesis) for fix, fit in held if fit is not UNSAID]
     return tuple(sorted(told, key=lambda one: _order(one.fit)))
 
@@ -45,18 +45,6 @@ def _with_runs(fix: Fix, fit: Fit, runs: tuple[SeenRun, ...], hypothesis: Hypoth
     """Hold a fix against what was seen when it was run; the runs of a family are of one of its causes."""
     failed = failed_here(runs, hypothesis.candidate.context) if fit.fits is not False and hypothesis.weighted is None else None
     return HeldFix(fix, failed or fit, runs)
-
-
-def first_fix(hypothesis: Hypothesis, base: KnowledgeBase) -> str:
-    """Return the id of the fix to try first, or an empty text: what an answer to a question may change."""
-    best: tuple[int, str] | None = None
-    for fix in candidate_fixes(hypothesis, base):
-        order = _order(fit_of(fix, hypothesis.candidate.context))
-        if order == 0:
-            return fix.id
-        if order < _MISFIT and (best is None or order < best[0]):
-            best = (order, fix.id)
-    return best[1] if best else ""
 
 
 _MISFIT = 3
@@ -95,14 +83,21 @@ def _fixes_of(entry: Entry, cause: str, base: KnowledgeBase) -> tuple[Fix, ...]:
     return own + tuple(fix for fix in general.fixes if fix.kind not in kinds and fix.id not in ids)
 
 
-def fit_of(fix: Fix, context: Context) -> Fit:
-    """Hold one fix against the environment."""
+def fit_of(fix: Fix, context: Context, cause: str = "") -> Fit:
+    """Hold one fix, for a cause, against the environment and what the report shows."""
     if fix.expected == "fails":
         return Fit(False, fix.reason)
+    harm = harm_of(cause, context) if fix.kind == "ignore" else None
+    if harm is not None:
+        return harm
     for condition in fix.unless:
         outcome = evaluate(condition, context)
         if outcome.state:
             return _ruled_out(outcome, condition)
+    vain = context.tried.already(fix.kind)
+    if vain is not None:
+        line, line_zh = (f" (line {vain.line})", f"（第 {vain.line} 行）") if vain.line is not None else ("", "")
+        return Fit(False, f"you already tried that, and it stayed the same{line}", why_zh=f"你已经试过，没有变化{line_zh}")
     undecided: Fit | None = None
     for condition in fix.when:
         outcome = evaluate(condition, context)

@@ -16,16 +16,16 @@ from troubleshoot.engine.matching.conditions import (
     UNKNOWN,
     Context,
     Outcome,
-    Reading,
+    Program,
     frame_matches,
     no_frame,
     nowhere,
     places_of,
     seen_frame,
 )
-from troubleshoot.engine.matching.dependencies import condition_facts
 from troubleshoot.engine.matching.releases import affected_texts, affected_zh, hold_releases
 from troubleshoot.engine.matching.search import Hit, Search
+from troubleshoot.engine.matching.tried import NOTHING_TRIED, Tried
 from troubleshoot.engine.matching.wording import describe
 from troubleshoot.engine.result import EvidenceItem
 from troubleshoot.knowledge.base import KnowledgeBase
@@ -59,9 +59,6 @@ class Candidate(msgspec.Struct, frozen=True, dict=True, eq=False):
     required: tuple[Outcome, ...] = ()
     supporting: tuple[Outcome, ...] = ()
     identified: bool = True
-    #: the same candidate before an answer was tried, and the facts that the answer changes
-    earlier: Candidate | None = None
-    changed: frozenset[str] = frozenset()
 
     @lazy_attribute
     def own(self) -> float:
@@ -127,41 +124,9 @@ class Candidate(msgspec.Struct, frozen=True, dict=True, eq=False):
 
     @lazy_attribute
     def holding(self) -> list[list[bool]]:
-        """Of each cause, which of its ``likelier`` conditions hold; those that read no changed fact are as they were."""
-        context, changed = self.context, self.changed
-        causes = context.programs.entry(self.entry).causes
-        if self.earlier is None:
-            return [[program(context).state is True for program, _, _ in cause.likelier] for cause in causes]
-        return [
-            [
-                held if changed.isdisjoint(reads) else program(context).state is True
-                for (program, _, reads), held in zip(cause.likelier, before, strict=True)
-            ]
-            for cause, before in zip(causes, self.earlier.holding, strict=True)
-        ]
-
-    def may_turn(self, changed: frozenset[str]) -> bool:
-        """Tell whether other values of these facts could put another cause first, by the factors of the conditions that read them."""
-        shares = self.cause_shares
-        if len(shares) < 2:
-            return False
-        share = {weighted.cause: value for weighted, value in shares}
-        least = most = 0.0
-        for cause, holding in zip(self.context.programs.entry(self.entry).causes, self.holding, strict=True):
-            if any(not changed.isdisjoint(condition_facts(one)) for one in cause.weighted.needs):
-                return True
-            low = high = share.get(cause.weighted.cause, 0.0)
-            for (_, times, reads), holds in zip(cause.likelier, holding, strict=True):
-                if not changed.isdisjoint(reads):
-                    if holds:
-                        low, high = low / max(1.0, times), high / min(1.0, times)
-                    else:
-                        low, high = low * min(1.0, times), high * max(1.0, times)
-            if cause.weighted is shares[0][0]:
-                least = low
-            else:
-                most = max(most, high)
-        return most >= least
+        """Of each cause, which of its ``likelier`` conditions hold."""
+        causes = self.context.programs.entry(self.entry).causes
+        return [[program(self.context).state is True for program, _, _ in cause.likelier] for cause in causes]
 
     def telling_words(self, cause: str) -> tuple[str, ...]:
         """Return words of the report that speak for one of a family's causes, where they at least double its odds against the next."""
@@ -172,6 +137,24 @@ class Candidate(msgspec.Struct, frozen=True, dict=True, eq=False):
             return ()
         # The words of the message or phrase that was found are shown as such.
         return leaning.telling(cause, rival, self.hit.text)
+
+    @lazy_attribute
+    def tried(self) -> float:
+        """What the outcomes of experiments add to the log-odds of the entry: of a family, to those of all its causes together.
+
+        What was read can only weaken it: that something helped is told of what is no problem of the kind as often.
+        """
+        tried = self.context.tried
+        if not tried.outcomes:
+            return 0.0
+        if self.entry.kind == "issue":
+            odds = tried.odds(self.entry.cause or NO_CAUSE)
+        else:
+            shares = [(share, tried.odds(weighted.cause)) for weighted, share in self.cause_shares if weighted.cause != NO_CAUSE]
+            total = math.fsum([share for share, _ in shares])
+            # The shares have the outcomes in them already.
+            odds = math.log(total / math.fsum([share / math.exp(odd) for share, odd in shares])) if total else 0.0
+        return odds - tried.odds(NO_CAUSE) if tried.answered else min(0.0, odds)
 
     @lazy_attribute
     def cause_shares(self) -> list[tuple[WeightedCause, float]]:
@@ -190,6 +173,7 @@ class Candidate(msgspec.Struct, frozen=True, dict=True, eq=False):
         # Whether it is a problem of the kind at all, the conditions say; words tell its causes apart.
         if len(weights) > 1 and max(weights, key=lambda item: item[1])[0].cause != NO_CAUSE:
             weights = [(weighted, weight * math.exp(context.leaning.odds(weighted.cause))) for weighted, weight in weights]
+        weights = [(weighted, weight * math.exp(context.tried.odds(weighted.cause))) for weighted, weight in weights]
         total = sum(weight for _, weight in weights)
         if total <= 0:
             return []
@@ -198,27 +182,18 @@ class Candidate(msgspec.Struct, frozen=True, dict=True, eq=False):
 
 @dataclass(frozen=True)
 class Matches:
-    """All that matching found: candidates (refuted ones too), for each failure the out-of-scope group that it falls into, and whether
-    the report only asks for a feature.
+    """All that matching found: candidates (refuted ones too), for each failure the out-of-scope group that it falls into, whether
+    the report only asks for a feature, and what experiments came out as.
     """
 
     candidates: tuple[Candidate, ...]
     out_of_scope: dict[int, str] = field(default_factory=dict)
     wishes: bool = False
+    tried: Tried = NOTHING_TRIED
 
 
-def find_candidates(search: Search, facts: Facts, before: Matches | None = None, changed: frozenset[str] = frozenset()) -> Matches:
-    """Hold every entry of which a pattern was found against the facts.
-
-    With ``before``, the matches of the same search under other answers, and the facts ``changed`` since, only the entries that read a
-    changed fact are held again.
-    """
-    if before is not None:
-        candidates = [
-            one if changed.isdisjoint(search.reads(one.entry)) else _hold_again(one, facts, changed)
-            for one in before.candidates
-        ]
-        return Matches(tuple(candidates), before.out_of_scope, before.wishes)
+def find_candidates(search: Search, facts: Facts) -> Matches:
+    """Hold every entry of which a pattern was found against the facts."""
     report, base = search.report, search.base
     grouped: dict[tuple[str, int | None], list[tuple[Hit, str]]] = {}
     scoped: dict[int, list[tuple[Hit, str]]] = {}
@@ -242,24 +217,25 @@ def find_candidates(search: Search, facts: Facts, before: Matches | None = None,
                     scoped.setdefault(place, []).append((hit, owner.removeprefix(SCOPE_OWNER)))
             else:
                 grouped.setdefault((owner, place), []).append((hit, "cut" if cut else "similar"))
-    candidates = [_hold(base.entry(owner), place, one, facts, search) for (owner, place), one in grouped.items()]
+    tried = Tried(base, facts)
+    candidates = [_hold(base.entry(owner), place, one, facts, search, tried) for (owner, place), one in grouped.items()]
     # Only prose can be a wish: where something failed, the failure counts.
     wishes = not report.failures and bool(candidates) and search.wishes
-    return Matches(tuple(candidates), _scope(report, scoped, candidates, base), wishes)
+    return Matches(tuple(candidates), _scope(report, scoped, candidates, base), wishes, tried)
 
 
 def recalled(entry: Entry, facts: Facts, search: Search, place: int | None = None) -> Candidate:
     """Hold an entry of which no pattern was found against the facts and the failure: an earlier report led to it, or a reader."""
     failure = search.failures[place] if place is not None else None
-    context = Context(facts, search.programs, failure, {}, None, search.speech, search.leaning)
+    context = Context(facts, search.programs, failure, {}, None, search.speech, search.leaning, Tried(search.base, facts))
     programs = search.programs.entry(entry)
     return Candidate(
         entry, place, Hit(-1, 0, (), ""), "message", context, [], 0,
         frames=_frames(entry.signature.frames, failure),
         model=_model(entry.models, context),
         affected=hold_releases(entry.affected, facts),
-        required=_held(programs.required, context, (), frozenset()),
-        supporting=_held(programs.supporting, context, (), frozenset()),
+        required=_held(programs.required, context),
+        supporting=_held(programs.supporting, context),
     )  # fmt: skip
 
 
@@ -282,7 +258,7 @@ def _places(failures: tuple[Failure, ...]) -> Callable[[int], tuple[int | None, 
 _RANK = {"message": 0, "cut": 1, "similar": 2, "traceback": 3, "loose": 4, "said": 5, "symptom": 6}
 
 
-def _hold(entry: Entry, place: int | None, hits: list[tuple[Hit, str]], facts: Facts, search: Search) -> Candidate:
+def _hold(entry: Entry, place: int | None, hits: list[tuple[Hit, str]], facts: Facts, search: Search, tried: Tried) -> Candidate:
     """Hold an entry against the facts; ``hits`` are where its patterns were found."""
     # Of two patterns in one line the one that catches more says more.
     hit, where = hits[0] if len(hits) == 1 else min(hits, key=lambda item: (_RANK[item[1]], item[0].line, -len(item[0].captured)))
@@ -295,61 +271,32 @@ def _hold(entry: Entry, place: int | None, hits: list[tuple[Hit, str]], facts: F
     bindings = dict(_facts_of(hit.captured, tuple(template.roles.items()) if template else ()))
     if template and template.device:
         bindings.setdefault("device.kind", template.device)
-    context = Context(facts, search.programs, failure, bindings, hit.line, search.speech, search.leaning)
+    context = Context(facts, search.programs, failure, bindings, hit.line, search.speech, search.leaning, tried)
     affected = hold_releases(entry.affected, facts)
     if affected.state is False:
         return Candidate(entry, place, hit, where, context, hits, literal, frames, affected=affected)
     return Candidate(entry, place, hit, where, context, hits, literal, frames, *_outcomes(entry, context, frames, affected))
 
 
-def _hold_again(earlier: Candidate, facts: Facts, changed: frozenset[str]) -> Candidate:
-    """Hold a candidate against other answers: what reads none of the ``changed`` facts is as it was."""
-    if earlier.frames.state is False:
-        return earlier
-    entry, hits, old = earlier.entry, earlier.hits, earlier.context
-    affected = earlier.affected
-    if any(f"package.{one.package}" in changed for one in entry.affected):
-        affected = hold_releases(entry.affected, facts)
-    context = Context(facts, old.programs, old.failure, old.bindings, old.line, old.speech, old.leaning)
-    common = (entry, earlier.failure, earlier.hit, earlier.where, context, hits, earlier.literal, earlier.frames)
-    if affected.state is False:
-        return Candidate(*common, affected=affected)
-    return Candidate(
-        *common, *_outcomes(entry, context, earlier.frames, affected, earlier, changed), earlier=earlier, changed=changed
-    )
-
-
 def _outcomes(
-    entry: Entry,
-    context: Context,
-    frames: Outcome,
-    affected: Outcome,
-    earlier: Candidate | None = None,
-    changed: frozenset[str] = frozenset(),
+    entry: Entry, context: Context, frames: Outcome, affected: Outcome
 ) -> tuple[Outcome, Outcome, tuple[Outcome, ...], tuple[Outcome, ...], bool]:
     """Return how the model, the releases and the conditions came out, as far as they can still make a difference, and whether
     anything identifies the entry.
     """
     programs = context.programs.entry(entry)
     model = _model(entry.models, context)
-    required = _held(programs.required, context, earlier.required if earlier is not None else (), changed)
+    required = _held(programs.required, context)
     if any(outcome.state is False for outcome in required):
         return model, affected, required, (), True
     if not _identified(entry, frames, model, required, programs.identifying):
         # Nothing more can make it speak.
         return model, affected, required, (), False
-    return model, affected, required, _held(programs.supporting, context, earlier.supporting if earlier is not None else (), changed), True
+    return model, affected, required, _held(programs.supporting, context), True
 
 
-def _held(
-    conditions: tuple[Reading, ...], context: Context, before: tuple[Outcome, ...], changed: frozenset[str]
-) -> tuple[Outcome, ...]:
-    """Return the outcomes; of ``before``, if it has them, those that read no changed fact."""
-    if len(before) != len(conditions):
-        return tuple([one.program(context) for one in conditions])
-    return tuple([
-        one.program(context) if not changed.isdisjoint(one.reads) else known for one, known in zip(conditions, before, strict=True)
-    ])  # fmt: skip
+def _held(conditions: tuple[Program, ...], context: Context) -> tuple[Outcome, ...]:
+    return tuple([program(context) for program in conditions])
 
 
 def _identified(entry: Entry, frames: Outcome, model: Outcome, required: tuple[Outcome, ...], identifying: tuple[bool, ...]) -> bool:

@@ -12,8 +12,9 @@ import msgspec
 
 from troubleshoot.basics.versions import satisfies
 from troubleshoot.engine.evidence import Fact, Facts, FailureFacts, squeezed
-from troubleshoot.engine.matching.dependencies import condition_facts, evidence_facts
+from troubleshoot.engine.matching.dependencies import condition_facts
 from troubleshoot.engine.matching.leaning import NO_LEANING, Leaning
+from troubleshoot.engine.matching.tried import NOTHING_TRIED, Tried
 from troubleshoot.knowledge.phrases import SILENCE, Speech, parse_phrase, phrase_words
 from troubleshoot.knowledge.schema import Condition, Entry, FramePattern, WeightedCause
 from troubleshoot.reading.report import Frame
@@ -57,6 +58,7 @@ class Context(msgspec.Struct, frozen=True):
     line: int | None = None
     speech: Speech = SILENCE
     leaning: Leaning = NO_LEANING
+    tried: Tried = NOTHING_TRIED
 
     def values(self, name: str) -> tuple[Fact, ...]:
         """Return what is known of a fact, the most specific source first. A user's answer outranks what the message caught."""
@@ -75,17 +77,6 @@ class Context(msgspec.Struct, frozen=True):
 Program = Callable[[Context], Outcome]
 
 
-class Reading(msgspec.Struct, frozen=True):
-    """A condition's program with the facts that it reads: under another answer only those that read what it changes are held again."""
-
-    program: Program
-    reads: frozenset[str]
-
-
-def _reading(condition: Condition) -> Reading:
-    return Reading(compile_condition(condition), condition_facts(condition))
-
-
 class CausePrograms(msgspec.Struct, frozen=True):
     """A family's cause: what it needs, and what makes it likelier, each with its factor and the facts that it reads."""
 
@@ -98,13 +89,11 @@ class EntryPrograms(msgspec.Struct, frozen=True):
     """The compiled conditions of an entry. ``identifying`` tells of each required one whether it is about a place, a package or a model."""
 
     entry: Entry
-    required: tuple[Reading, ...]
+    required: tuple[Program, ...]
     identifying: tuple[bool, ...]
-    supporting: tuple[Reading, ...]
+    supporting: tuple[Program, ...]
     refuting: tuple[Program, ...]
     causes: tuple[CausePrograms, ...]
-    #: the facts that decide whether the entry answers at all, apart from those that only weigh its causes
-    evidence_reads: frozenset[str]
 
 
 #: What a ``likelier`` condition without ``times`` multiplies by.
@@ -115,9 +104,9 @@ def _compile_entry(entry: Entry) -> EntryPrograms:
     evidence = entry.evidence
     return EntryPrograms(
         entry,
-        required=tuple(_reading(one) for one in evidence.required),
+        required=tuple(compile_condition(one) for one in evidence.required),
         identifying=tuple(_identifies(one) for one in evidence.required),
-        supporting=tuple(_reading(one) for one in evidence.supporting),
+        supporting=tuple(compile_condition(one) for one in evidence.supporting),
         refuting=tuple(compile_condition(one) for one in evidence.refuting),
         causes=tuple(
             CausePrograms(
@@ -130,7 +119,6 @@ def _compile_entry(entry: Entry) -> EntryPrograms:
             )
             for weighted in entry.causes
         ),
-        evidence_reads=evidence_facts(entry),
     )
 
 

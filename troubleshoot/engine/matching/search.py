@@ -17,11 +17,9 @@ from troubleshoot.basics.lazy import lazy_attribute
 from troubleshoot.basics.patterns import anchored
 from troubleshoot.engine.evidence import FailureFacts
 from troubleshoot.engine.matching.conditions import Programs
-from troubleshoot.engine.matching.dependencies import entry_facts
 from troubleshoot.engine.matching.leaning import Leaning
 from troubleshoot.knowledge.base import KnowledgeBase
 from troubleshoot.knowledge.phrases import Speech, parse_phrase
-from troubleshoot.knowledge.schema import Entry
 from troubleshoot.knowledge.sentences import WORD_PART, Sentence, neighbours, sentence_words, sentences, tokens
 from troubleshoot.knowledge.templates import Captured, Template, compile_template
 from troubleshoot.reading.metrics import lost_loss
@@ -316,13 +314,6 @@ class Search:
         announced = (row + 1 for row, part in enumerate(text.parts[:-1]) if part.endswith((":", "：")))
         for row in islice((row for row in announced if len(text.parts[row]) <= _LONGEST_MESSAGE_LINE), _MOST_ANNOUNCED):
             self._generally(text.starts[row], text.starts[row] + len(text.parts[row]))
-
-    def reads(self, entry: Entry) -> frozenset[str]:
-        """Return the facts that an entry's answer depends on."""
-        found = self.base.entry_reads.get(entry.id)
-        if found is None:
-            found = self.base.entry_reads[entry.id] = entry_facts(entry)
-        return found
 
     @lazy_attribute
     def speech(self) -> Speech:
