@@ -203,7 +203,8 @@ def test_what_the_model_contributed_is_shown() -> None:
     for language, told in (("en", "Read by some-model"), ("zh", "由 some-model 阅读")):
         found = read(UNSURE, model, language=language)
         for form in ("text", "markdown", "html"):
-            shown = " ".join(render(found, form).split())
+            assert told in " ".join(render(found, form).split())
+            shown = " ".join(render(found, form, full=True).split())
             assert told in shown
             assert "in half precision" in shown
     assert json.loads(render(found, "json"))["reader"]["causes"] == ["numerics/nan-image"]
@@ -253,7 +254,7 @@ def test_a_cause_without_an_entry_leads_to_its_own_page(monkeypatch: pytest.Monk
         found = read(text, Says(causes=["numerics/tf32"], entry=entry))
         assert (found.first.issue, found.first.kind) == ("numerics/tf32", kind)
         place = "causes" if kind == "cause" else "issues"
-        assert f"https://docs.example.org/{place}/numerics/tf32/" in render(found)
+        assert f"https://docs.example.org/{place}/numerics/tf32/" in render(found, full=True)
 
 
 def test_an_entry_that_the_report_rules_out_is_not_taken() -> None:

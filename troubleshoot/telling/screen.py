@@ -14,6 +14,7 @@ import msgspec
 from troubleshoot.basics.redact import redact_lines
 from troubleshoot.reading.named import CodeLine
 from troubleshoot.reading.places import locate
+from troubleshoot.telling.consulted import reader_line
 from troubleshoot.telling.content import answer_options, is_python, labelled, shorten
 from troubleshoot.telling.document import Block, Choice, Code, Point, Prose, Quote, Step
 from troubleshoot.telling.facts import accelerator_text, half_precision
@@ -81,7 +82,8 @@ class Screen(msgspec.Struct, frozen=True):
 def first_screen(diagnosis: Diagnosis) -> Screen:
     """Return the short answer in the diagnosis's language."""
     words = Words(diagnosis.language)
-    notes = tuple(" ".join(error.split()) for error in diagnosis.errors)
+    read = (reader_line(diagnosis.reader, words),) if diagnosis.reader is not None else ()
+    notes = (*read, *(" ".join(error.split()) for error in diagnosis.errors))
     first = diagnosis.first
     if diagnosis.verdict == "unknown" or first is None:
         return _abstaining(diagnosis, notes, words)

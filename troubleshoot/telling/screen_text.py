@@ -73,7 +73,7 @@ def _parts(screen: Screen, width: int, words: Words, more: str) -> list[_Part]:
         *fixes[:1],
         *(_Part(_SPOT, [_spot(one.where, one.code, width)]) for one in screen.spots),
         *facts[:1],
-        *(_Part(_NOTE, [(("  " + line, "warn"),) for line in _fit(note, width - 2, 2)]) for note in screen.notes[:1]),
+        *(_Part(_NOTE, [(("  " + line, "warn"),) for line in _fit(note, width - 2, 2)]) for note in screen.notes[:2]),
         *fixes[1:2],
         *others,
         *donts[:1],
