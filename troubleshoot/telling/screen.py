@@ -249,11 +249,11 @@ def _question(diagnosis: Diagnosis, one: IssueDiagnosis, failure: Failure | None
     """Return the question that decides most. Of a message alone the traceback is asked for, and never which model it is: nobody has them
     all in a list.
     """
+    if diagnosis.questions and one.kind == "family" and failure is not None and not failure.frames:
+        # It costs less than any experiment, and names the layer.
+        return Inquiry(words("ask.traceback"))
     asked = next((question for question in diagnosis.questions if question.about != "model"), None)
-    if asked is not None:
-        return Inquiry(asked.ask, asked.about, asked.answers, _option(asked))
-    bare = failure is not None and not failure.frames
-    return Inquiry(words("ask.traceback")) if bare and one.kind == "family" and diagnosis.questions else None
+    return None if asked is None else Inquiry(asked.ask, asked.about, asked.answers, _option(asked))
 
 
 def _option(question: Question) -> str:

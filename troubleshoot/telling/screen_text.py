@@ -95,6 +95,8 @@ def _head(screen: Screen, width: int) -> list[Line]:
 def _fit(text: str, width: int, most: int, first: int | None = None) -> list[str]:
     """Return a text in at most so many lines: whole, or without asides, or up to the end of a clause, or cut behind a word."""
     text = visible(text)
+    if not text.strip():
+        return [""]
     short = without_asides(text)
     stop = "。" if text[-1:] == "。" else "." if text[-1:] == "." else ""
     for shorter in (text, short, *(short[: match.start()] + stop for match in reversed(list(re.finditer(_CLAUSE, short))))):
