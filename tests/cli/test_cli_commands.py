@@ -61,7 +61,7 @@ def test_a_report_is_diagnosed(run: Run, report: Path) -> None:
     """Exit code 0, what it is and the verdict first, nothing on stderr; everything is an option away."""
     code, out, err = run("diagnose", report)
     assert (code, err) == (0, "")
-    assert re.match(r"float32 meets float16 in `linear` +(known|likely) · \d+ %\n", out)
+    assert re.match(r"float32 input meets float16 weight in `linear` +(known|likely) · \d+ %\n", out)
     assert len(out.splitlines()) <= 16
     code, out, err = run("diagnose", report, "--full")
     assert (code, err) == (0, "")
@@ -74,7 +74,7 @@ def test_every_format(run: Run, report: Path, form: str) -> None:
     """Each format has its own beginning."""
     code, out, _ = run("diagnose", report, "--format", form)
     assert code == 0
-    assert out.startswith({"text": "float32 meets", "markdown": "## ", "html": "<!doctype html>", "json": "{"}[form])
+    assert out.startswith({"text": "float32 input meets", "markdown": "## ", "html": "<!doctype html>", "json": "{"}[form])
 
 
 def test_json_is_one_object(run: Run, report: Path) -> None:

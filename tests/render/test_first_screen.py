@@ -110,7 +110,7 @@ def test_the_first_line_ends_with_verdict_and_probability() -> None:
 
 def test_the_headline_is_about_this_error() -> None:
     """The dtypes or devices of the message, and the operation of the innermost frame, go before the family's title."""
-    assert first_screen(answer(LINEAR)).title == "float32 meets bfloat16 in `linear`"
+    assert first_screen(answer(LINEAR)).title == "float32 input meets bfloat16 weight in `linear`"
     bare = first_screen(answer("RuntimeError: mat1 and mat2 must have the same dtype, but got Float and Half"))
     assert bare.title.endswith(": float32 and float16")
     conv = "RuntimeError: Input type (torch.cuda.HalfTensor) and weight type (torch.cuda.FloatTensor) should be the same"
@@ -147,7 +147,7 @@ def test_the_place_is_the_users_line_and_the_librarys() -> None:
 def test_further_failures_have_a_line_each() -> None:
     """The first is answered, the others are named."""
     lines = short(TWO).split("\n")
-    assert "float32 meets bfloat16" in lines[0]
+    assert "float32 input meets bfloat16 weight" in lines[0]
     assert [line.strip() for line in lines if "Also" in line] == ["Also line 11: FileNotFoundError: [Errno 2] No such file or directory"]
 
 
