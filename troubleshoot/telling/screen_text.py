@@ -101,10 +101,10 @@ def _fit(text: str, width: int, most: int, first: int | None = None) -> list[str
     stop = "。" if text[-1:] == "。" else "." if text[-1:] == "." else ""
     for shorter in (text, short, *(short[: match.start()] + stop for match in reversed(list(re.finditer(_CLAUSE, short))))):
         lines = wrap(shorter, width, first)
-        if len(lines) <= most and shorter:
+        if len(lines) <= most and (shorter or not text):
             return [clip(line, width) for line in lines]
     lines = wrap(short, width, first)
-    last = wrap(lines[most - 1], width - 1)[0]
+    last = wrap(lines[:most][-1], width - 1)[0]
     return [clip(line, width) for line in (*lines[: most - 1], last.rstrip(" ,;:，；：") + "…")]
 
 
