@@ -225,6 +225,10 @@ def test_fixes_follow_the_device(issue: str) -> None:
                 wrong.append(f"{device}: {fix.id} does not simply fit, though bfloat16 is native")
             elif fix.kind == "use-fp16" and not fix.when and advice.fits is not True:
                 wrong.append(f"{device}: {fix.id} does not fit")
+            elif device == "cpu" and advice.fits is False and advice.why == "there is no GPU":
+                # What moves something to a GPU can be none without one.
+                if "cuda" not in str(fix.action):
+                    wrong.append(f"{device}: {fix.id} needs no GPU")
             elif advice.fits is False and hardware_only(fix):
                 wrong.append(f"{device}: {fix.id} does not fit, though nothing speaks against it")
             if advice.fits and not late:
