@@ -229,7 +229,7 @@ def test_fixes_follow_the_device(issue: str) -> None:
                 # What moves something to a GPU can be none without one.
                 if "cuda" not in str(fix.action):
                     wrong.append(f"{device}: {fix.id} needs no GPU")
-            elif advice.fits is False and hardware_only(fix):
+            elif advice.fits is False and hardware_only(fix) and advice.why != "autocast is on":
                 wrong.append(f"{device}: {fix.id} does not fit, though nothing speaks against it")
             if advice.fits and not late:
                 plain.append(places[fix.id])

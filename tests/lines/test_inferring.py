@@ -17,6 +17,7 @@ from troubleshoot.engine.lines.table import LineTable, read_table
 from troubleshoot.knowledge.base import shipped_root
 from troubleshoot.reading import read_report
 from troubleshoot.reading.environment.machine import Environment, Package
+from troubleshoot.telling import render
 
 RECORDED = Path(__file__).resolve().parents[1] / "data" / "lines"
 LLAMA = (RECORDED / "llama_generates_transformers-4.50.2_torch-2.13.0+cpu.txt").read_text(encoding="utf-8")
@@ -160,9 +161,9 @@ def test_the_release_is_evidence_and_is_shown() -> None:
     diagnosis = diagnose(LLAMA, environment="report")
     told = diagnosis.to_dict()["environment"]["packages"]["transformers"]
     assert told == {"version": "", "source": "lines", "range": [["4.50.0", "4.50.3"]]}
-    assert "transformers 4.50.0 to 4.50.3 (from line numbers)" in " ".join(str(diagnosis).split())
+    assert "transformers 4.50.0 to 4.50.3 (from line numbers)" in " ".join(render(diagnosis, full=True).split())
     chinese = diagnose(LLAMA, environment="report", language="zh")
-    assert "transformers 4.50.0 至 4.50.3" in str(chinese)
+    assert "transformers 4.50.0 至 4.50.3" in render(chinese, full=True)
 
 
 def test_without_a_stated_version_the_lines_of_a_founding_case_say_where_to_look() -> None:

@@ -113,15 +113,16 @@ def deliver(diagnosis: Diagnosis, exception: BaseException, options: Options) ->
     elif isinstance(output, os.PathLike):
         _append(os.fspath(output), diagnosis, options)
     elif is_logger(output):
-        output.error(_text(diagnosis, options).rstrip("\n"))
+        output.error(_text(diagnosis, options, full=True).rstrip("\n"))
     else:
         output(diagnosis)
 
 
-def _text(diagnosis: Diagnosis, options: Options, *, color: bool = False, width: int = 100) -> str:
+def _text(diagnosis: Diagnosis, options: Options, *, color: bool = False, width: int = 100, full: bool = False) -> str:
+    """Return the text: ``full`` where it is kept, for nobody can ask for the rest of it later."""
     from troubleshoot.telling import render
 
-    return render(diagnosis, "text", color=color, width=width, redact=options.redact)
+    return render(diagnosis, "text", color=color, width=width, redact=options.redact, full=full)
 
 
 def write_stderr(diagnosis: Diagnosis, options: Options) -> None:
@@ -165,7 +166,7 @@ def _append(path: str, diagnosis: Diagnosis, options: Options) -> None:
 
         text = json_text(diagnosis.to_dict(redact=options.redact)) + "\n"
     else:
-        text = _text(diagnosis, options) + "\n"
+        text = _text(diagnosis, options, full=True) + "\n"
     # One write to a file opened for appending: reports of several processes do not mix.
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     try:

@@ -418,14 +418,17 @@ def _prose(report: Report) -> list[Sentence]:
     )
     lost = {number: said for number, line in lines if (said := lost_loss(line))}
     # Frames that are no part of a traceback (a native one, or below their message) name a program's place as a whole.
-    found = sentences(
-        [(number, line if line.lstrip().startswith(_FRAME) else without_folders(lost.get(number, line))) for number, line in lines]
-    )
-    if not lost:
-        return found
-    # What is shown is what the program printed.
-    printed = dict(lines)
-    return [msgspec.structs.replace(one, text=printed[one.line].strip()) if one.line in lost else one for one in found]
+    heard = [(number, line if line.lstrip().startswith(_FRAME) else without_folders(lost.get(number, line))) for number, line in lines]
+    found = sentences(heard)
+    # What is shown is what the report says: a path without its folders is masked by no rule.
+    changed = {number: (line, said) for (number, line), (_, said) in zip(lines, heard, strict=True) if said is not line}
+    return [msgspec.structs.replace(one, text=_shown(one.text, *changed[one.line])) if one.line in changed else one for one in found]
+
+
+def _shown(text: str, line: str, heard: str) -> str:
+    """Return what a sentence of a line that is heard otherwise is in the line itself: folders are blanked in their place."""
+    at = heard.find(text) if len(heard) == len(line) else -1
+    return line[at : at + len(text)] if at >= 0 else line.strip()
 
 
 #: a line of pip list, pip freeze or conda list, also within the output of collect_env
