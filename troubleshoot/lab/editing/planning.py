@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from troubleshoot.engine.result import FixAdvice
-from troubleshoot.lab.editing import dtypes, modules, training, values
+from troubleshoot.lab.editing import calls, dtypes, modules, training, values
 from troubleshoot.lab.editing.failure import Failure
 from troubleshoot.lab.editing.plans import Plan, Refusal, RefusedError
 from troubleshoot.lab.editing.scene import Scene, Work
@@ -51,7 +51,15 @@ def plans_for(
         elif key not in made:
             made.add(key)
             plans.append(Plan(fix, files, tuple(work.steps), before={path: work.scene.source(path).data for path in files}))
-    return plans, refused
+    # What touches one line comes before what gives up half precision altogether.
+    return sorted(plans, key=whole_model), refused
+
+
+def whole_model(plan: Plan) -> bool:
+    """Tell whether an edit puts the whole model into float32."""
+    action = plan.fix.action
+    whole = action.get("module", "") == "" and action.get("dtype") == "float32"
+    return plan.fix.kind == "use-fp32" or (plan.fix.kind in ("cast-module", "keep-module-fp32") and whole)
 
 
 def _operate(work: Work, fix: FixAdvice, failure: Failure | None) -> None:
@@ -72,7 +80,12 @@ def _operate(work: Work, fix: FixAdvice, failure: Failure | None) -> None:
     elif fix.kind == "move-to-device":
         _move(work, failure, code if changed else None)
     elif fix.kind == "enable-autocast":
-        values.under_autocast(work)
+        if training.custom_function(work) is not None:
+            training.custom_amp(work)
+        else:
+            values.under_autocast(work)
+    elif fix.kind == "change-constant" and failure is not None and failure.cause == "numerics/constant-overflow":
+        calls.finfo(work)
     elif fix.kind == "change-constant" and _EPSILON.search(code):
         training.set_epsilon(work, _EPSILON.findall(code)[0])
     elif failure is not None and failure.cause == "amp/scaler-order" and "unscale_" in code:
@@ -150,15 +163,28 @@ def _keep_float32(work: Work, fix: FixAdvice, failure: Failure | None) -> None:
 def _cast_value(work: Work, failure: Failure | None, code: str) -> None:
     if failure is None:
         raise RefusedError(work.scene.why_nowhere())
+    if training.custom_function(work) is not None:
+        training.custom_amp(work)
+        return
+    if failure.cause == "dtype-mismatch/buffer-write":
+        try:
+            calls.cast_written(work)
+            return
+        except RefusedError:
+            if failure.change is None:
+                raise
     if failure.change is not None and failure.change[0] in ("cast-inputs", "cast-activations"):
         values.cast_value(work, failure.change[1])
         return
     if failure.cause == "unsupported/numpy-bf16":
         values.numpy_float32(work)
         return
+    if failure.cause.startswith("unsupported/op-lacks"):
+        calls.in_float32(work)
+        return
     match = re.search(r"=\s*\w+(\.(?:long|float|bool)\(\))", code)
     if match is not None and failure.culprit is None:
-        values.only_argument(work, match[1])
+        calls.cast_wanted(work, match[1])
         return
     if failure.culprit is None and failure.root_class is not None:
         raise RefusedError("the tensors of the failed call do not show which one to cast")
