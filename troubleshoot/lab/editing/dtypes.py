@@ -37,12 +37,17 @@ def change_dtype(work: Work, wanted: str) -> None:
     _add(work, scene.main, wanted, ", ".join(str(one) for one in given))
 
 
-def _change(work: Work, source: Source, given: list[str], wanted: str) -> int:
+def change_within(work: Work, source: Source, statement: cst.CSTNode, wanted: str) -> int:
+    """Ask for another dtype wherever a statement asks for a half one, and return how often it did."""
+    return _change(work, source, [one for one in _SPELLINGS if one != wanted], wanted, statement)
+
+
+def _change(work: Work, source: Source, given: list[str], wanted: str, within: cst.CSTNode | None = None) -> int:
     count = 0
     torch = source.torch() or "torch"
     names = {f"{torch}.{spelling}": dtype for dtype in given for spelling in _SPELLINGS[dtype]}
     methods = {_METHODS[dtype]: dtype for dtype in given}
-    for node in source.walk():
+    for node in source.walk(within):
         if isinstance(node, cst.Attribute) and source.code(node) in names and not _keeps(source, node, wanted):
             work.changes(source).put(node, f"{torch}.{wanted}")
             work.step("change-dtype", source, node, f"{source.code(node)} becomes {torch}.{wanted}")

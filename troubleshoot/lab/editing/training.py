@@ -1,4 +1,6 @@
-"""Operations on a training loop: the optimizer's epsilon, and the order of GradScaler's steps."""
+"""Operations on a training loop: the optimizer's epsilon, the order of GradScaler's steps, autocast over float32 weights, and custom
+autograd functions under autocast.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from typing import Any
 
 import libcst as cst
 
-from troubleshoot.lab.editing.dtypes import set_argument
+from troubleshoot.lab.editing.dtypes import change_dtype, set_argument
 from troubleshoot.lab.editing.plans import RefusedError
 from troubleshoot.lab.editing.scene import Work
 from troubleshoot.lab.editing.source import Source, expression
@@ -38,7 +40,7 @@ def unscale_once(work: Work) -> None:
         if re.search(r"\.(?:step|update)\(", found):
             break
         if isinstance(one, cst.SimpleStatementLine) and found.strip().partition("#")[0].strip() == code:
-            _remove(work, source, statement, code)
+            remove(work, source, statement, code, "unscale-once")
             return
         if not isinstance(one, cst.SimpleStatementLine) and ".unscale_(" in found:
             break
@@ -60,7 +62,8 @@ def _run_before(source: Source, statement: Any) -> Iterator[Any]:
         statement = above
 
 
-def _remove(work: Work, source: Source, statement: Any, code: str) -> None:
+def remove(work: Work, source: Source, statement: Any, code: str, operation: str) -> None:
+    """Remove a statement, with the branch that holds nothing else."""
     above = next((one for one in source.above(statement) if isinstance(one, cst.BaseCompoundStatement)), None)
     if len(source.block(statement)) == 1 and isinstance(above, cst.If):
         if above.orelse is not None or source.parent(above) is None or isinstance(source.parent(above), cst.If):
@@ -74,7 +77,7 @@ def _remove(work: Work, source: Source, statement: Any, code: str) -> None:
         return cst.RemoveFromParent()
 
     work.changes(source).replace(statement, gone)
-    work.step("unscale-once", source, statement, f"the second {code} is gone")
+    work.step(operation, source, statement, f"the second {code} is gone")
 
 
 _AUTOCAST_ON = re.compile(r"\bautocast\(\s*(?:device_type\s*=\s*)?[\"'](\w+)[\"']")
@@ -125,3 +128,58 @@ def custom_amp(work: Work) -> None:
 
 def _decorated(code: str) -> Any:
     return lambda node: node.with_changes(decorators=[*node.decorators, cst.Decorator(expression(code))])
+
+
+_MAKER = re.compile(r"\.(?:half|bfloat16)\(\)|torch\.(?:float16|half|bfloat16)\b")
+
+
+def autocast_only(work: Work, dtype: str) -> None:
+    """Hold the weights in float32 and compute in half precision under autocast: the casts are gone, the calls of the model stand in a block
+    of autocast.
+    """
+    source = work.scene.main
+    models = [_target(source, one) for one in source.walk() if isinstance(one, cst.SimpleStatementLine) and _MAKER.search(source.code(one))]
+    trained = r"\.(?:parameters|train|eval)\("
+    called = [name for name in dict.fromkeys(models) if name and re.search(rf"(?<![\w.]){re.escape(name)}{trained}", source.text)]
+    if len(called) != 1:
+        raise RefusedError(f"{len(called)} models of the script are cast to half precision and trained")
+    name = called[0]
+    match = _AUTOCAST_ON.search(source.text)
+    if match is not None:
+        raise RefusedError("the script uses autocast already")
+    device = "cuda" if re.search(r"\.cuda\(|[\"']cuda", source.text) else "cpu"
+    change_dtype(work, "float32")
+    item = f'{work.changes(source).torch()}.autocast("{device}", dtype={work.changes(source).torch()}.{dtype})'
+    count = 0
+    for node in source.walk():
+        if not isinstance(node, cst.SimpleStatementLine):
+            continue
+        calls = [one for one in source.walk(node) if isinstance(one, cst.Call) and source.code(one.func) == name]
+        if not calls:
+            continue
+        if ".backward(" in source.code(node):
+            raise RefusedError(f"line {source.line(node)} calls the model and goes backward in one: autocast is for the forward only")
+        work.changes(source).replace(node, under(item))
+        work.step("autocast", source, node, f"with {item}:")
+        count += 1
+    if not count:
+        raise RefusedError(f"`{name}` is called in no line of its own")
+
+
+def _target(source: Source, statement: cst.SimpleStatementLine) -> str:
+    """Return the name that a statement assigns to, or converts in place."""
+    small = statement.body[0]
+    if isinstance(small, cst.Assign) and len(small.targets) == 1:
+        return source.code(small.targets[0].target)
+    match = re.match(r"([\w.]+)\.(?:half|bfloat16|to)\(", source.code(statement).strip())
+    return match[1] if match is not None else ""
+
+
+def under(item: str) -> Any:
+    """Return the change that puts a statement into a block."""
+
+    def wrap(node: Any) -> Any:
+        inner = node.with_changes(leading_lines=())
+        return cst.With([cst.WithItem(expression(item))], cst.IndentedBlock([inner]), leading_lines=node.leading_lines)
+
+    return wrap

@@ -12,6 +12,7 @@ from troubleshoot.lab.editing.binding import Binding, Spot, find_binding
 from troubleshoot.lab.editing.plans import RefusedError
 from troubleshoot.lab.editing.scene import Work
 from troubleshoot.lab.editing.source import Source, dotted, expression
+from troubleshoot.lab.editing.training import under
 
 _ASSIGNED = re.compile(r"^(?P<name>[\w.]+(?:\[[\"']\w+[\"']\])?) = (?P=name)\.to\((?P<to>.+)\)$")
 _SITE = re.compile(r"^(?P<call>self(?:\.\w+|\[\w+\])+)\((?P<argument>.+)\.to\(torch\.(?P<dtype>\w+)\)\)$", re.DOTALL)
@@ -291,9 +292,5 @@ def under_autocast(work: Work) -> None:
             work.step("autocast", source, block, f"with ..., {item}")
             return
 
-    def wrap(node: Any) -> Any:
-        inner = node.with_changes(leading_lines=())
-        return cst.With([cst.WithItem(expression(item))], cst.IndentedBlock([inner]), leading_lines=node.leading_lines)
-
-    work.changes(source).replace(statement, wrap)
+    work.changes(source).replace(statement, under(item))
     work.step("autocast", source, statement, f"with {item}:")

@@ -50,6 +50,11 @@ def prepare_check(told: Mapping[str, Any]) -> Callable[[], None]:
 
     def begin(torch: Any) -> None:
         with ours():
+            if told["mode"] == "names":
+                from troubleshoot.lab.trying.names import look_at_line
+
+                look_at_line(torch, told)
+                return
             if told["mode"] == "float32":
                 from troubleshoot.lab.checking.float32 import begin as in_float32
 
