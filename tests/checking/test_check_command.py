@@ -117,3 +117,34 @@ def test_the_float32_run_leaves_out_the_steps_that_the_scaler_left_out(tmp_path:
     told = json.loads(check("--format", "json", str(script)).stdout)
     assert told["findings"] == []
     assert told["compared"]["outcome"] == "same"
+
+
+def test_fix_prints_and_writes_the_edit_whose_results_are_right(tmp_path: Path, written: Path) -> None:
+    """Gradients are unscaled before they are clipped: nothing is found then, and the loss is that of the float32 run."""
+    script = tmp_path / "train.py"
+    before = (written / "broken" / "clip_scaled.py").read_text()
+    script.write_text(before)
+    told = json.loads(check("--format", "json", "--fix", "--apply", str(script)).stdout)
+    assert told["fix"]["works"] is True
+    assert [line for line in told["fix"]["diff"].splitlines() if line.startswith("+ ")] == ["+    scaler.unscale_(opt)"]
+    assert [one["right"] for one in told["fix"]["tried"]] == [True]
+    assert "    scaler.unscale_(opt)\n    clip_grad_norm_" in script.read_text()
+    assert (tmp_path / "train.py.orig").read_text() == before
+    assert check(str(script)).returncode == 1
+
+
+def test_fix_shows_no_diff_where_nothing_that_was_run_is_right(tmp_path: Path) -> None:
+    """The line in float32 is cast back to a dtype that is told elsewhere: the edit was run, failed, and is neither printed nor written."""
+    script = tmp_path / "sum.py"
+    source = """import torch
+half = getattr(torch, "float" + "16")
+x = torch.full((4,), 60000.0).to(half)
+y = (x * 2).to(half)
+print("sum", y.sum().item())
+"""
+    script.write_text(source)
+    told = json.loads(check("--format", "json", "--fix", "--apply", str(script)).stdout)
+    assert told["fix"]["works"] is False
+    assert [one["right"] for one in told["fix"]["tried"]] == [False]
+    assert (told["fix"]["diff"], told["fix"]["applied"]) == ("", [])
+    assert script.read_text() == source

@@ -211,6 +211,8 @@ def _sum_in_float32(work: Work, finding: Finding) -> None:
     name = _added_to(source, statement)
     looped = _looped_over(source, statement, name)
     binding = find_binding([spot], looped) if looped == name else _made_before(source, statement, looped)
+    if dtypes.change_within(work, binding.source, binding.statement, "float32"):
+        return
     value = binding.statement.body[0].value
     if isinstance(value, cst.ListComp):
         value = value.elt
