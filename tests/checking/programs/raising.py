@@ -334,3 +334,126 @@ with torch.no_grad():
     h = net(torch.randn(20, 12).bfloat16())
     u, s, v = torch.linalg.svd(h, full_matrices=False)
 print("s", s[:3].tolist())
+
+# ==== dictionary
+# float32: loss 0.3898
+# edit: batch["x"] = batch["x"].float()
+import numpy as np, torch
+from torch import nn
+from torch.utils.data import DataLoader, Dataset
+class Series(Dataset):
+    def __init__(self, n):
+        self.data = np.sin(np.arange(n * 8).reshape(n, 8) / 10)
+    def __len__(self): return len(self.data)
+    def __getitem__(self, i):
+        return {"x": torch.tensor(self.data[i]), "y": torch.tensor(self.data[i, :1])}
+torch.manual_seed(0)
+model = nn.Sequential(nn.Linear(8, 4), nn.ReLU(), nn.Linear(4, 1))
+opt = torch.optim.Adam(model.parameters(), 1e-2)
+loss_fn = nn.MSELoss()
+for epoch in range(2):
+    for batch in DataLoader(Series(32), batch_size=8):
+        pred = model(batch["x"])
+        loss = loss_fn(pred, batch["y"])
+        opt.zero_grad(); loss.backward(); opt.step()
+print("loss %.5f" % loss.item())
+
+# ==== counts
+# float32: counts 10.75
+# edit: counts = torch.zeros(5, dtype=torch.float32)
+import torch
+torch.manual_seed(0)
+counts = torch.zeros(5, dtype=torch.int64)
+w = torch.rand(5)
+for _ in range(3):
+    counts += w * 10
+print("counts", counts.float().mean().item())
+
+# ==== positions
+# float32: norm 14.97
+# edit: return self.layer((self.tok(ids) + self.pos[: ids.shape[1]]).to(torch.bfloat16))
+import torch
+from torch import nn
+torch.manual_seed(0)
+class Enc(nn.Module):
+    def __init__(self, d=16, n=32):
+        super().__init__()
+        self.tok = nn.Embedding(50, d)
+        pos = torch.arange(n)[:, None] / 10000 ** (torch.arange(0, d, 2)[None] / d)
+        self.pos = torch.cat([pos.sin(), pos.cos()], -1)
+        self.layer = nn.TransformerEncoderLayer(d, 2, 32, batch_first=True, dropout=0.0)
+    def forward(self, ids):
+        return self.layer(self.tok(ids) + self.pos[: ids.shape[1]])
+enc = Enc().to(torch.bfloat16).eval()
+with torch.no_grad():
+    out = enc(torch.randint(0, 50, (2, 7)))
+print("norm", out.float().norm().item())
+
+# ==== cdist
+# float32: score 0.526
+# edit: d = torch.cdist(net(a).float(), net(b).float())
+import torch
+torch.manual_seed(0)
+net = torch.nn.Linear(6, 3).half().eval()
+a, b = torch.randn(5, 6).half(), torch.randn(4, 6).half()
+with torch.no_grad():
+    d = torch.cdist(net(a), net(b))
+    score = net.weight.new_ones(1) * (-d).softmax(-1).max()
+print("score", score.item())
+
+# ==== gather
+# float32: mean -1.439
+# edit: chosen = logp.gather(1, actions.unsqueeze(1).long()).squeeze(1)
+import torch
+torch.manual_seed(0)
+logp = torch.randn(6, 4).log_softmax(-1)
+actions = torch.tensor([0.0, 1, 3, 2, 2, 1])
+chosen = logp.gather(1, actions.unsqueeze(1)).squeeze(1)
+print("mean", chosen.mean().item())
+
+# ==== float_inside
+# float32: out 0.6835
+# edit: return self.head(self.conv(img.to(self.conv.weight.dtype)).mean((2, 3)))
+import torch
+from torch import nn
+torch.manual_seed(0)
+class Stem(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(3, 8, 3)
+        self.head = nn.Linear(8, 2)
+    def forward(self, img):
+        img = img.float() / 255
+        return self.head(self.conv(img).mean((2, 3)))
+m = Stem().bfloat16()
+img = torch.randint(0, 256, (2, 3, 8, 8), dtype=torch.uint8)
+print("out", m(img).float().abs().sum().item())
+
+# ==== finfo
+# float32: top [0.1717, 0.1967]
+# edit: logits = logits.masked_fill(torch.arange(20) > 10, torch.finfo(logits.dtype).min)
+import torch
+from torch import nn
+torch.manual_seed(0)
+emb, head = nn.Embedding(20, 16).half(), nn.Linear(16, 20).half()
+ids = torch.randint(0, 20, (2, 4))
+with torch.no_grad():
+    logits = head(emb(ids)[:, -1])
+    logits = logits.masked_fill(torch.arange(20) > 10, torch.finfo(torch.float32).min)
+    top = logits.softmax(-1).max(-1).values
+print("top", top.tolist())
+
+# ==== moving_average
+# float32: ema 0.1738
+# edit: e.lerp_(p.to(e.dtype), 0.1)
+import copy, torch
+from torch import nn
+torch.manual_seed(0)
+net = nn.Linear(8, 4).bfloat16()
+ema = copy.deepcopy(net).float()
+with torch.no_grad():
+    for p in net.parameters():
+        p.mul_(1.5)
+    for e, p in zip(ema.parameters(), net.parameters()):
+        e.lerp_(p, 0.1)
+print("ema", ema.weight.abs().mean().item())

@@ -207,7 +207,7 @@ def _site(frames: list[Spot], leaf: Any) -> str:
     return ""
 
 
-_WRITE = re.compile(r"\][ \t]*=(?!=)|\.(?:index_put|index_copy|masked_scatter|scatter|index_add|copy)_?\(|\[[^\n]*\]\s*[-+*/]=")
+_WRITE = re.compile(r"\][ \t]*=(?!=)|\.(?:index_put|index_copy|masked_scatter|scatter|index_add|copy|lerp)_?\(|\[[^\n]*\]\s*[-+*/]=")
 
 
 def _outermost(frames: list[Spot], leaf: Any, clock: Clock) -> tuple[Census, Any, str]:

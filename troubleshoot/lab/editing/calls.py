@@ -14,6 +14,7 @@ import libcst as cst
 from troubleshoot.basics.dtypes import FLOATING, HALF, parse_dtype
 from troubleshoot.lab.editing import arguments
 from troubleshoot.lab.editing.binding import find_binding
+from troubleshoot.lab.editing.dtypes import set_argument
 from troubleshoot.lab.editing.failure import Failure
 from troubleshoot.lab.editing.plans import RefusedError
 from troubleshoot.lab.editing.scene import Work
@@ -22,11 +23,12 @@ from troubleshoot.lab.editing.source import Source
 #: Methods that write: the position of what is written.
 _WRITES = {
     "copy_": 0, "masked_scatter": 1, "masked_scatter_": 1, "index_put_": 1, "index_copy": 2, "index_copy_": 2, "index_add": 2,
-    "index_add_": 2, "scatter": 2, "scatter_": 2, "scatter_add": 2, "scatter_add_": 2, "scatter_reduce_": 2,
+    "index_add_": 2, "scatter": 2, "scatter_": 2, "scatter_add": 2, "scatter_add_": 2, "scatter_reduce_": 2, "lerp": 0, "lerp_": 0,
 }  # fmt: skip
-_WRITTEN = frozenset({"source", "src", "values"})
+_WRITTEN = frozenset({"source", "src", "values", "end"})
 #: Expressions that are no tensors.
-_NO_TENSOR = re.compile(r"\.(?:shape|size|dtype|device|ndim)\b|^len\(|^int\(|^range\(")
+_NO_TENSOR = re.compile(r"\.(?:shape|size|dtype|device|ndim|item)\b|^(?:len|int|float|bool|str|range|min|max|round|abs|tuple|list)\(")
+_LIMIT = re.compile(r"(?:\w+\.)?finfo\(.+\)\.(?P<end>min|max)")
 _TYPE = re.compile(r"type (?:c10::|torch\.)?(\w+)")
 
 
@@ -66,6 +68,10 @@ def cast_wanted(work: Work, cast: str) -> None:
 
     ``cast`` is what the fix writes; the function that failed knows better.
     """
+    spot = work.scene.innermost()
+    if cast == ".float()" and _grows(spot.source, spot.statement) is not None:
+        _floats_from_the_start(work)
+        return
     source, statement, call = _call(work)
     failure = work.scene.failure
     names = [*(failure.torch if failure is not None else ()), source.code(call.func).rpartition(".")[2]]
@@ -90,6 +96,29 @@ def cast_wanted(work: Work, cast: str) -> None:
     if named or len(call.args) != 1 or not plain or not isinstance(plain[0].value, cst.Name | cst.Attribute | cst.Subscript):
         raise RefusedError(f"line {source.line(statement)} does not show which value to cast")
     _append(work, source, plain[0].value, cast)
+
+
+def _grows(source: Source, statement: Any) -> Any:
+    """Return the tensor that a statement adds to in place, ``counts`` in ``counts += weights``, or None."""
+    small = statement.body[0] if isinstance(statement, cst.SimpleStatementLine) and len(statement.body) == 1 else None
+    return small.target if isinstance(small, cst.AugAssign) else None
+
+
+def _floats_from_the_start(work: Work) -> None:
+    """Make the tensor of integers that floats are added to in floating point."""
+    spot = work.scene.innermost()
+    name = spot.source.code(_grows(spot.source, spot.statement))
+    failure = work.scene.failure
+    if failure is not None and dict(failure.named).get(name) in FLOATING:
+        raise RefusedError(f"`{name}` is floating point already")
+    binding = find_binding([spot], name)
+    value = getattr(binding.statement.body[0], "value", None)
+    if binding.known != name or not isinstance(value, cst.Call):
+        raise RefusedError(f"line {binding.source.line(binding.statement)} does not make `{name}` in one call")
+    if any(one.keyword is not None and one.keyword.value == "dtype" for one in value.args):
+        set_argument(work, binding.source, value, "dtype", f"{work.changes(binding.source).torch()}.float32")
+    else:
+        _append(work, binding.source, value, ".float()")
 
 
 def _argument(source: Source, call: cst.Call, position: int, own: bool, failure: Failure | None) -> Any:
@@ -174,14 +203,14 @@ def in_float32(work: Work) -> None:
     values: list[Any] = []
     if isinstance(call.func, cst.Attribute) and named.get(source.code(call.func.value)) in HALF:
         values.append(call.func.value)
-    for index, one in enumerate(call.args):
+    for one in call.args:
         code = source.code(one.value)
         if one.star or _NO_TENSOR.search(code):
             continue
         if isinstance(one.value, cst.Name | cst.Attribute | cst.Subscript):
             if named.get(code) in HALF:
                 values.append(one.value)
-        elif index == 0 and one.keyword is None and not values and isinstance(one.value, cst.Call | cst.BinaryOperation):
+        elif one.keyword is None and isinstance(one.value, cst.Call | cst.BinaryOperation):
             values.append(one.value)
     if not values:
         raise RefusedError(f"line {source.line(statement)} does not show which tensor its operation is given")
@@ -200,7 +229,11 @@ def finfo(work: Work) -> None:
     found = []
     for node in source.walk(statement):
         value = _number(source, node)
-        if value is not None and abs(value) > limit and abs(value) != float("inf"):
+        end = _LIMIT.fullmatch(source.code(node)) if isinstance(node, cst.Attribute) else None
+        if end is not None:
+            # The end of another dtype's range.
+            found.append((node, -1.0 if end["end"] == "min" else 1.0))
+        elif value is not None and abs(value) > limit and abs(value) != float("inf"):
             parent = source.parent(node)
             if not (isinstance(parent, cst.UnaryOperation) and _number(source, parent) is not None):
                 found.append((node, value))

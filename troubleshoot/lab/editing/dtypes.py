@@ -187,6 +187,12 @@ def set_attention(work: Work, implementation: str) -> None:
     set_argument(work, source, calls[0], "attn_implementation", value, "set-attention")
 
 
+def trainer_arguments(source: Source) -> cst.Call | None:
+    """Return the only call that makes a Trainer's arguments, or None."""
+    calls = [one for one in source.walk() if isinstance(one, cst.Call) and source.code(one.func).endswith("TrainingArguments")]
+    return calls[0] if len(calls) == 1 else None
+
+
 def set_keywords(work: Work, settings: dict[str, str]) -> None:
     """Change settings such as ``fp16=True`` in the only call that has one of them, and add those that belong to them."""
     source = work.scene.main

@@ -15,6 +15,7 @@ from troubleshoot.lab.editing.source import deep
 
 _DTYPE_OF = {"use-bf16": "bfloat16", "use-fp16": "float16", "use-fp32": "float32"}
 _SETTING = re.compile(r"^\w+=[\w.\"'-]+(?:,\s*\w+=[\w.\"'-]+)*")
+_AUTOCAST = re.compile(r"\bautocast\([^)\n]*dtype=torch\.(bfloat16|float16)")
 _EPSILON = re.compile(r"\beps=([\d.e-]+)")
 
 
@@ -69,6 +70,8 @@ def _operate(work: Work, fix: FixAdvice, failure: Failure | None) -> None:
     changed = failure is not None and failure.change is not None and fix.code == failure.change[1]
     if action.get("patch") == "set_attention":
         dtypes.set_attention(work, str(action["implementation"]))
+    elif fix.kind in _DTYPE_OF and _autocast_of(code) is not None and "autocast(" not in work.scene.main.text:
+        _only_autocast(work, str(_autocast_of(code)))
     elif fix.kind in _DTYPE_OF:
         _ask_for(work, _DTYPE_OF[fix.kind], code)
     elif fix.kind == "cast-module":
@@ -96,6 +99,26 @@ def _operate(work: Work, fix: FixAdvice, failure: Failure | None) -> None:
         raise RefusedError("it is advice, which no edit carries out")
     else:
         raise RefusedError("its change of the program is not among the edits that are certain (docs/fixing.md)")
+
+
+def _autocast_of(code: str) -> str | None:
+    """Return the dtype in which a fix lets autocast compute over float32 weights, or None for a fix without autocast."""
+    match = _AUTOCAST.search(code)
+    if match is not None:
+        return match[1]
+    found = settings(code)
+    switches = [dtype for key, dtype in (("bf16", "bfloat16"), ("fp16", "float16")) if found.get(key) == "True"]
+    return switches[0] if switches and any(value == "torch.float32" for value in found.values()) else None
+
+
+def _only_autocast(work: Work, dtype: str) -> None:
+    """Weights in float32, half precision through autocast only: the Trainer's switch where there is one, else a block of autocast."""
+    arguments = dtypes.trainer_arguments(work.scene.main)
+    if arguments is None:
+        training.autocast_only(work, dtype)
+        return
+    dtypes.change_dtype(work, "float32")
+    dtypes.set_argument(work, work.scene.main, arguments, "bf16" if dtype == "bfloat16" else "fp16", "True")
 
 
 def _ask_for(work: Work, dtype: str, code: str) -> None:
@@ -179,7 +202,7 @@ def _cast_value(work: Work, failure: Failure | None, code: str) -> None:
     if failure.cause == "unsupported/numpy-bf16":
         values.numpy_float32(work)
         return
-    if failure.cause.startswith("unsupported/op-lacks"):
+    if failure.cause.startswith(("unsupported/op-lacks", "unsupported/half-on-cpu")):
         calls.in_float32(work)
         return
     match = re.search(r"=\s*\w+(\.(?:long|float|bool)\(\))", code)

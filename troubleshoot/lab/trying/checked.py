@@ -132,9 +132,15 @@ def check_program(
 
 
 class References:
-    """Runs of a program in float32; one for each sequence of drawn dtypes, made when it is asked for."""
+    """Runs of a program in float32; one for each sequence of drawn dtypes, made when it is asked for. With ``base`` it is the program with
+    these edited sources that is run: what it does wrong in float32 too is not what an edit is held against.
+    """
 
-    def __init__(self, program: Program, folder: Path, stop: Stop, timeout: float = TIMEOUT, say: Progress | None = None) -> None:
+    def __init__(
+        self, program: Program, folder: Path, stop: Stop, timeout: float = TIMEOUT, say: Progress | None = None,
+        base: Mapping[str, bytes] | None = None,
+    ) -> None:  # fmt: skip
+        self.base = base
         self.program, self.folder, self.stop, self.timeout = program, folder, stop, timeout
         self.say = say or (lambda _: None)
         self._made: dict[str, Ran] = {}
@@ -145,7 +151,7 @@ class References:
         key = draws
         if key not in self._made:
             self.say(f"running {self.program.target} in float32")
-            self._made[key] = run_in_float32(self.program, self.folder, self.stop, draws, timeout=self.timeout)
+            self._made[key] = run_in_float32(self.program, self.folder, self.stop, draws, timeout=self.timeout, sources=self.base)
         made = self._made[key]
         if made.outcome != "ok" and (sources or trial is not None):
             made = run_in_float32(self.program, self.folder, self.stop, draws, timeout=self.timeout, sources=sources, trial=trial)

@@ -19,6 +19,8 @@ from troubleshoot.lab.verify.signals import Stop
 #: Runs with an edit. A repair may take several edits: each takes a finding away, and the next shows.
 MOST_RUNS = 12
 _MOST_EDITS = 4
+#: What is wrong whatever the dtype: the program as it is shows no right numbers in float32 either.
+_WRONG_IN_FLOAT32 = frozenset({"stepped-twice"})
 
 
 @dataclass(frozen=True)
@@ -52,9 +54,10 @@ def mend(checked: Checked, folder: Path, stop: Stop, references: References, *, 
             if len(tried) >= MOST_RUNS:
                 break
             say(f"running with the edit of line {plan.steps[0].line if plan.steps else '?'} ({plan.fix.title})")
-            made = check_program(
-                checked.program, folder, stop, timeout=timeout, sources=plan.files, references=references,
-            )  # fmt: skip
+            against = references
+            if here.findings[0].rule in _WRONG_IN_FLOAT32:
+                against = References(checked.program, folder, stop, timeout, say, base=plan.files)
+            made = check_program(checked.program, folder, stop, timeout=timeout, sources=plan.files, references=against)
             verdict = judge(made.ran.outcome, made.ran.error, made.findings, made.compared)
             tried.append((plan, verdict))
             if verdict.right:
@@ -65,7 +68,7 @@ def mend(checked: Checked, folder: Path, stop: Stop, references: References, *, 
             break
         # The finding is gone and another one is left: on with that.
         done, here = better
-    why = "no edit that is certain belongs to these findings" if not tried else "no edit that was run gives right results"
+    why = "none that is certain belongs to these findings" if not tried else "none that was run gives right results"
     return Mended(None, tuple(tried), why)
 
 
