@@ -8,12 +8,12 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
+from program_files import programs
 
 pytest.importorskip("torch")
 
 pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore")]
 
-PROGRAMS = Path(__file__).parent / "programs"
 HERE = re.compile(r"# here: (\S+)")
 
 
@@ -30,15 +30,17 @@ def findings_of(path: Path) -> list[tuple[int, str]]:
     return [(one.place.line, one.cause) for one in told]
 
 
-@pytest.mark.parametrize("path", sorted(PROGRAMS.glob("healthy/*.py")), ids=lambda one: one.stem)
-def test_nothing_is_found_in_a_healthy_program(path: Path) -> None:
+@pytest.mark.parametrize("name", sorted(programs("healthy")))
+def test_nothing_is_found_in_a_healthy_program(name: str, written: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rounding, masks and skipped first steps are part of healthy programs."""
-    assert findings_of(path) == []
+    monkeypatch.syspath_prepend(written / "healthy")
+    assert findings_of(written / "healthy" / f"{name}.py") == []
 
 
-@pytest.mark.parametrize("path", sorted(PROGRAMS.glob("broken/*.py")), ids=lambda one: one.stem)
-def test_the_line_and_the_cause_come_first(path: Path) -> None:
+@pytest.mark.parametrize("name", sorted(programs("broken")))
+def test_the_line_and_the_cause_come_first(name: str, written: Path) -> None:
     """The first finding is the line that is wrong, with its cause."""
+    path = written / "broken" / f"{name}.py"
     expected = {(number, match[1]) for number, line in enumerate(path.read_text().splitlines(), 1) if (match := HERE.search(line))}
     found = findings_of(path)
     assert found

@@ -52,6 +52,31 @@ SOURCES = {
         "optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)\n",
         "optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, eps=1e-4)\n",
     ),
+    "bf16 only through autocast, over float32 weights": (
+        "numerics/bf16-weight-updates", "master",
+        """import torch
+net = torch.nn.Linear(4, 1).bfloat16()
+opt = torch.optim.SGD(net.parameters(), lr=1e-4)
+for x in batches:
+    loss = net(x.bfloat16()).pow(2).mean()
+    loss.backward()
+    opt.step()
+""",
+        """import torch
+net = torch.nn.Linear(4, 1)
+opt = torch.optim.SGD(net.parameters(), lr=1e-4)
+for x in batches:
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        loss = net(x.float()).pow(2).mean()
+    loss.backward()
+    opt.step()
+""",
+    ),
+    "bf16 only through the Trainer's autocast": (
+        "numerics/bf16-weight-updates", "master",
+        'import torch\nmodel = Model.from_pretrained(name, torch_dtype=torch.bfloat16)\nargs = TrainingArguments("out")\n',
+        'import torch\nmodel = Model.from_pretrained(name, torch_dtype=torch.float32)\nargs = TrainingArguments("out", bf16=True)\n',
+    ),
     "an epsilon that is there": (
         "numerics/nan-loss", "epsilon",
         "optimizer = Adam(params, eps = 1e-8)  # default\n", "optimizer = Adam(params, eps = 1e-4)  # default\n",

@@ -155,6 +155,75 @@ def guard_cast_down() -> Any:
     return model(IDS)
 
 
+@live("dtype-mismatch/fp32-island", module="layers.0.norm")
+def half_norm_in_a_float32_model() -> Any:
+    """The part that stands out may be the narrow one."""
+    model = Model()
+    model.layers[0].norm.half()
+    return model(IDS)
+
+
+class Rotated(nn.Module):
+    """Attention whose query and key a rotary embedding promotes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.qkv = nn.Linear(8, 24)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        q, k, v = self.qkv(x).chunk(3, -1)
+        angles = torch.arange(x.shape[1], dtype=torch.float32)[:, None]
+        q, k = q * angles.cos(), k * angles.cos()
+        return F.scaled_dot_product_attention(q, k, v)
+
+
+@live("dtype-mismatch/cast-in-forward", code="q = q.to(torch.bfloat16)\nk = k.to(torch.bfloat16)")
+def rotary_promotes_query_and_key() -> Any:
+    """Two of the three differ from the model, and the third is right."""
+    return Rotated().bfloat16()(torch.randn(1, 4, 8).bfloat16())
+
+
+@live("dtype-mismatch/autocast-boundary", "dtype-mismatch/input-vs-weight", code="out = out.to(torch.float32)")
+def loss_of_half_predictions() -> Any:
+    """A loss is computed in the wider dtype, and the names are those of the caller."""
+    out = torch.rand(4, 1, dtype=torch.bfloat16)
+    labels = torch.ones(4, 1)
+    return F.binary_cross_entropy(out, labels)
+
+
+@live("dtype-mismatch/buffer-write", code="x = x.to(self.k_cache.dtype)")
+def write_into_an_attribute() -> Any:
+    """A name keeps its qualifier in code."""
+
+    class Cache(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.k_cache = torch.zeros(4, 8, dtype=torch.bfloat16)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            self.k_cache[torch.tensor([0, 1])] = x
+            return self.k_cache
+
+    return Cache()(torch.randn(2, 8))
+
+
+@live("dtype-mismatch/input-vs-weight", module="0", code="features = features.float()")
+def dynamically_quantized() -> Any:
+    """Its weights are packed, and its kernels take float32: no autocast is at work."""
+    model = torch.ao.quantization.quantize_dynamic(nn.Sequential(nn.Linear(8, 4)), {nn.Linear}, dtype=torch.qint8)
+    features = torch.randn(2, 8).half()
+    return model(features)
+
+
+@live("dtype-mismatch/input-vs-weight", module="0", code="features = features.to(torch.bfloat16)")
+def compiled_model() -> Any:
+    """The graph that the compiler writes is no module of the program's."""
+    model = nn.Sequential(nn.Linear(8, 4)).bfloat16()
+    fast = torch.compile(model, backend="eager")
+    features = torch.randn(2, 8)
+    return fast(features)
+
+
 @live("dtype-mismatch/adapter-vs-base", module="layers.0.up.lora_A")
 def lora_by_hand() -> Any:
     class LoraLinear(nn.Module):

@@ -179,3 +179,45 @@ def test_a_signal_leaves_no_process_and_no_folder(tmp_path: Path) -> None:
 
 def _below(pid: int) -> list[int]:
     return [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def test_integers_are_wanted_of_one_operand(tmp_path: Path) -> None:
+    """Class labels become integers, the logits beside them do not."""
+    write(
+        tmp_path,
+        """import torch
+torch.manual_seed(0)
+net = torch.nn.Linear(8, 3)
+logits = net(torch.randn(16, 8))
+labels = torch.randint(0, 3, (16,)).float()
+loss = torch.nn.functional.cross_entropy(logits, labels)
+loss.backward()
+print("loss", round(loss.item(), 4))
+""",
+    )
+    told = json.loads(run(tmp_path, "--format", "json", "--first", "train.py").stdout)
+    first = told["fixes"][0]
+    assert first["works"], first
+    assert "an integer" in first["how"]
+    assert "prints the numbers of the float32 run" in first["why"]
+
+
+@pytest.mark.slow
+def test_a_patch_that_changes_nothing_is_no_failed_fix(tmp_path: Path) -> None:
+    """Under torch.compile the model inside of the wrapper is patched; what is right already is not called a failure of the fix."""
+    write(
+        tmp_path,
+        """import torch
+torch.manual_seed(0)
+net = torch.nn.Sequential(torch.nn.Linear(8, 4)).bfloat16().eval()
+fast = torch.compile(net, backend="eager")
+x = torch.randn(3, 8)
+with torch.no_grad():
+    print("sum", fast(x).float().sum().item())
+""",
+    )
+    told = json.loads(run(tmp_path, "--format", "json", "train.py").stdout)
+    outcomes = {one["id"]: (one["outcome"], one["works"]) for one in told["fixes"]}
+    assert outcomes["use-fp32"] == ("ok", True)
+    assert outcomes["enable-autocast"] == ("ok", True)
+    assert outcomes["cast-model"] == ("no-change", False)

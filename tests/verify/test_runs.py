@@ -147,3 +147,21 @@ def test_a_signal_leaves_nothing(number: signal.Signals, delay: float, tmp_path:
     if number == signal.SIGKILL:
         sweep(tmp_path)
     assert [one.name for one in tmp_path.iterdir() if one.name.startswith("troubleshoot-verify")] == []
+
+
+def test_children_find_a_checkout_that_is_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was found through the working folder, where a child does not look: they are told where it is."""
+    import troubleshoot
+    from troubleshoot.lab.verify import isolated
+
+    root = str(Path(troubleshoot.__file__).parents[1])
+    monkeypatch.setattr(isolated, "_installed", set)
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    # -S: without what installs have put on the way.
+    command = [sys.executable, "-S", "-P", "-c", "import troubleshoot; print(troubleshoot.__file__)"]
+    done = subprocess.run(
+        command, capture_output=True, text=True, cwd=tmp_path, env=Interpreter(sys.executable).environment(), check=True
+    )
+    assert done.stdout.strip().startswith(root)
+    monkeypatch.setattr(isolated, "_installed", lambda: {root})
+    assert "PYTHONPATH" not in Interpreter(sys.executable).environment()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import pytest
 
@@ -12,6 +13,7 @@ from torch import nn  # noqa: E402
 from watch_models import TinyT5, ids  # noqa: E402
 
 from troubleshoot.lab.watching import watch  # noqa: E402
+from troubleshoot.lab.watching.story import story  # noqa: E402
 
 pytestmark = pytest.mark.torch
 
@@ -295,8 +297,6 @@ def test_a_watch_that_was_never_entered_says_so() -> None:
 
 def test_weights_that_training_broke_are_no_fault_of_a_checkpoint() -> None:
     """They were whole in the step before."""
-    from troubleshoot.lab.watching.story import story
-
     model = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 1)).half()
     with watch(model, backward=False) as watching:
         model(torch.ones(1, 4).half())
@@ -306,4 +306,59 @@ def test_weights_that_training_broke_are_no_fault_of_a_checkpoint() -> None:
     assert "during training" in story(watching)
     with watch(model, backward=False) as watching:
         model(torch.ones(1, 4).half())
-    assert "checkpoint" in story(watching)
+    assert "before the first step" in story(watching)
+    assert "checkpoint" not in story(watching)
+
+
+class Arithmetic(nn.Module):
+    """Code of a module without weights."""
+
+    def __init__(self, function: Callable[[torch.Tensor], torch.Tensor]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.function(x)
+
+
+@pytest.mark.parametrize("function", [lambda x: x.relu() / (x.relu() + 1e-8), lambda x: 1 / x.relu()])
+def test_a_division_by_zero_is_no_activation_beyond_the_range(function: Callable[[torch.Tensor], torch.Tensor]) -> None:
+    """Where nothing is larger than 5, nothing exceeds 65504: the divisor has become zero."""
+    torch.manual_seed(0)
+    with watch(nn.Sequential(nn.Linear(4, 4), Arithmetic(function)).half()) as watching:
+        watching.model(torch.randn(8, 4).half())
+    assert "65504" not in story(watching)
+    first = watching.diagnose(environment="report").first
+    assert first is not None
+    assert first.cause == "numerics/underflow-epsilon"
+
+
+def test_an_output_of_zeros_is_an_underflow() -> None:
+    """Everything is finite, and nothing is left; a layer that was initialised with zeros returns them on purpose."""
+    torch.manual_seed(0)
+    with watch(nn.Sequential(nn.Linear(4, 4), Arithmetic(lambda x: x * 1e-5 * 1e-5)).half()) as watching:
+        watching.model(torch.randn(8, 4).half())
+    assert "zero everywhere in float16, from 1 (Arithmetic) on" in watching.report()
+    assert watching.propose().modules == ("1",)
+    first = watching.diagnose(environment="report").first
+    assert first is not None
+    assert first.cause == "numerics/underflow-epsilon"
+    model = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 2)).half()
+    model[1].weight.data.zero_()
+    model[1].bias.data.zero_()
+    with watch(model) as watching:
+        model(torch.randn(8, 4).half())
+    assert watching.vanished() is None
+    assert "zero everywhere" not in watching.report()
+
+
+def test_weights_that_a_cast_made_infinite_are_no_fault_of_a_checkpoint() -> None:
+    """What was loaded is whole; float16 cannot hold it."""
+    model = nn.Sequential(nn.Linear(4, 4), nn.ReLU())
+    model[0].weight.data.fill_(1e6)
+    with watch(model.half()) as watching:
+        model(torch.randn(2, 4).half())
+    assert "checkpoint" not in story(watching)
+    first = watching.diagnose(environment="report").first
+    assert first is not None
+    assert first.cause == "numerics/fp16-overflow"

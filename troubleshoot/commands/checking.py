@@ -11,6 +11,7 @@ from troubleshoot.commands.options import Language, Output, Overlays
 EXAMPLES = (
     "troubleshoot check train.py --epochs 1",
     "troubleshoot check --steps 20 train.py",
+    "troubleshoot check --fix train.py",
     "troubleshoot check --format json -o findings.json -m package.train",
 )
 #: What comes after the program's name is the program's.
@@ -28,6 +29,8 @@ def check(
     every: Annotated[str | None, typer.Option("--every", metavar="N", help="Look at every Nth step only.", show_default=False)] = None,
     until_first: Annotated[bool, typer.Option("--until-first", help="End the program at the first finding.")] = False,
     no_compare: Annotated[bool, typer.Option("--no-compare", help="Do not run the program again in float32.")] = False,
+    fix: Annotated[bool, typer.Option("--fix", help="Run edits that belong to the findings; print one whose results are right.")] = False,
+    apply: Annotated[bool, typer.Option("--apply", help="With --fix: write that edit, with a backup SCRIPT.orig beside it.")] = False,
     timeout: Annotated[str | None, typer.Option("--timeout", metavar="SECONDS", help="Limit of one run (600).", show_default=False)] = None,
     format: Annotated[str, typer.Option("--format", "-f", metavar="text|json|html", help="The form of the output.")] = "text",
     lang: Language = None,
@@ -49,6 +52,8 @@ def check(
         every=every,
         until_first=until_first,
         comparing=not no_compare,
+        fixing=fix,
+        apply=apply,
         timeout=timeout,
         format=format,
         language=lang,

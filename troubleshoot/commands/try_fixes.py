@@ -99,7 +99,8 @@ def _text(session: Session) -> str:
         return "\ntroubleshoot: there is no diagnosis, so there is nothing to try.\n"
     lines = ["", f"{failure.issue}: {failure.cause}"]
     for one in session.tried:
-        lines.append(f"  {_MARKS[one.works]} {one.trial.id} ({one.trial.how}): {one.ran.outcome}")
+        mark, outcome = ("–", "nothing to change") if one.idle else (_MARKS[one.works], one.ran.outcome)
+        lines.append(f"  {mark} {one.trial.id} ({one.trial.how}): {outcome}")
         lines.append(f"      {why(one)}")
     for left in session.left:
         lines.append(f"  – {left.id}: not tried: {left.why}")

@@ -27,7 +27,8 @@ class Scene:
 
     ``path`` is that of the failing module below the outermost one, ``origins`` the user's names of operands, ``given`` what the outermost
     module was called with, ``upcasts`` whether the failing code casts to float32 itself, ``writes`` whether it writes into a tensor,
-    ``site`` is the expression that called the failing module, ``made`` the names of operands that a module's own code made.
+    ``site`` is the expression that called the failing module, ``made`` the names of operands that a module's own code made, ``loss``
+    whether the operation compares a prediction with a target.
     """
 
     seen: Seen
@@ -42,6 +43,7 @@ class Scene:
     autocast_before: bool
     site: str = ""
     made: dict[int, str] = field(default_factory=dict)
+    loss: bool = False
 
     def of(self, operand: Operand) -> str | None:
         """Return what an operand is, in what the operands differ."""
@@ -90,7 +92,7 @@ def _path(scene: Scene, weight: Operand) -> str | None:
 def _write(scene: Scene, operands: list[Operand]) -> Blame:
     target, source = operands[0], next(one for one in operands if one.dtype != operands[0].dtype)
     why = f"`{source.name}` is {source.dtype} and is written into `{target.name}`, which is {target.dtype}."
-    change = ("cast-activations", f"{source.name} = {source.name}.to({target.name}.dtype)")
+    change = ("cast-activations", f"{source.code} = {source.code}.to({target.code}.dtype)")
     return Blame("dtype-mismatch/buffer-write", scene.path, scene.cls, target.name, target.dtype, source.dtype, why, change)
 
 
@@ -145,9 +147,8 @@ def _dtype(scene: Scene, weight: Operand, index: int, other: Operand) -> Blame:
         # The module stands out from its model.
         wide = scene.census.widest(path, dtype=has)
         inside = f"{path.removeprefix(wide).lstrip('.')}.{weight.name}".lstrip(".")
-        cause = "dtype-mismatch/fp32-island" if BITS[has or "float32"] >= BITS[main] else None
         why = f"`{wide}` is {has}, while most of the model is {main}; it got {meets}."
-        return to(cause, why, ("cast-module", f"{scene.call(wide)}.to(torch.{main})"), wide, inside)
+        return to("dtype-mismatch/fp32-island", why, ("cast-module", f"{scene.call(wide)}.to(torch.{main})"), wide, inside)
     return _foreign_input(scene, to, has, index, other, shown)
 
 
@@ -282,23 +283,51 @@ def _sharded(scene: Scene) -> bool:
     return len(devices) > 1
 
 
+def _common(scene: Scene, values: list[str | None]) -> str | None:
+    """Return what operands among themselves are to be.
+
+    A loss is computed in the wider dtype. What the model is in is what the others follow: a rotary embedding in float32 promotes query and
+    key and leaves the value alone, and then there are two of the wrong ones.
+    """
+    if scene.kind == "dtype" and scene.loss:
+        return max(values, key=lambda value: BITS.get(value or "", 0))
+    main = scene.seen.main_device if scene.kind == "device" else scene.seen.main_dtype
+    if main in values and not (scene.kind == "dtype" and scene.seen.autocast == "on"):
+        return main
+    return max(values, key=values.count)
+
+
+def quantized_input(seen: Seen, path: str | None, cls: str, names: dict[int, str], keys: list[int]) -> Blame | None:
+    """A layer that torch quantized was given half precision: it takes float32 only."""
+    for one, key in zip(seen.operands, keys, strict=True):
+        if one.role == "input" and one.dtype in HALF:
+            name = names.get(key)
+            change = ("cast-inputs", f"{name} = {name}.float()") if name else None
+            why = f"`{path or seen.root}` is quantized and takes float32 input, whatever the rest of the model is in; it got {one.dtype}."
+            return Blame("dtype-mismatch/input-vs-weight", path, cls, None, "float32", one.dtype, why, change)
+    return None
+
+
 def _no_weights(scene: Scene, operands: list[tuple[int, Operand]]) -> Blame | None:
     """Activations among themselves: attention, a product by hand, a loss."""
     if len(operands) < 2:
         return None
-    values = [scene.of(one) for _, one in operands]
-    common = max(values, key=lambda value: (values.count(value), value == scene.seen.main_dtype))
-    index, odd = next((index, one) for index, one in operands if scene.of(one) != common)
+    common = _common(scene, [scene.of(one) for _, one in operands])
+    differing = [(index, one) for index, one in operands if scene.of(one) != common]
+    index, odd = differing[0]
     mask = scene.kind == "dtype" and bool(_MASK.search(odd.name) or _MASK.search(odd.keyword))
     cause = "dtype-mismatch/attention-mask" if mask else None
-    name = scene.origins.get(index) or odd.name
+    name = scene.origins.get(index) or odd.code
     if scene.kind == "device" and odd.role == "constant":
         return _constant(scene, odd, scene.path, common)
     if scene.kind == "device" and index in scene.made:
         return _made(scene, scene.made[index], scene.path, odd.device, common)
-    why = f"`{name}` is {scene.of(odd)}, what it meets is {common}."
+    alike = list(dict.fromkeys(scene.origins.get(at) or one.code for at, one in differing if scene.of(one) == scene.of(odd)))
+    names = " and ".join(f"`{one}`" for one in alike)
+    be, meet = ("is", "it meets") if len(alike) == 1 else ("are", "they meet")
+    why = f"{names} {be} {scene.of(odd)}, what {meet} is {common}."
     if scene.kind == "device":
         change = ("move-to-device", f'{name} = {name}.to("{common}")')
     else:
-        change = ("cast-activations", f"{name} = {name}.to(torch.{common})")
+        change = ("cast-activations", "\n".join(f"{one} = {one}.to(torch.{common})" for one in alike))
     return Blame(cause, scene.path, scene.cls, odd.name, scene.of(odd), common, why, change)

@@ -8,10 +8,23 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from troubleshoot.basics.dtypes import HALF
-from troubleshoot.engine.live.blaming import Scene, blame
+from troubleshoot.engine.live.blaming import Scene, blame, quantized_input
 from troubleshoot.engine.live.census import Census
 from troubleshoot.engine.live.frames import Spot, named_values, spots
-from troubleshoot.engine.live.objects import Clock, TimeUpError, class_name, classes, elements, instance_dict, is_module, is_tensor, items
+from troubleshoot.engine.live.objects import (
+    Clock,
+    TimeUpError,
+    attribute,
+    class_module,
+    class_name,
+    classes,
+    elements,
+    instance_dict,
+    is_module,
+    is_tensor,
+    items,
+    read_tensor,
+)  # fmt: skip
 from troubleshoot.engine.live.operands import UPCAST, Found, find_operands, in_torch
 from troubleshoot.engine.live.seen import Seen
 from troubleshoot.reading.decode import encodable
@@ -98,7 +111,11 @@ def _message(exception: BaseException) -> str:
 
 def _look_at(exception: BaseException, clock: Clock) -> Seen | None:
     frames = spots(BaseException.__dict__["__traceback__"].__get__(exception))
-    leaf = next((spot.self_ for spot in reversed(frames) if spot.self_ is not None), None)
+    inside = [spot.self_ for spot in reversed(frames) if spot.self_ is not None]
+    if any(class_name(one) == "OptimizedModule" for one in inside):
+        # The graph that the compiler has written is no module of the program's: the one that was compiled is.
+        inside = [_compiled(one) for one in inside if class_name(one) != "GraphModule"]
+    leaf = inside[0] if inside else None
     census, root, name = Census(), None, "model"
     found = Found([], [], None, "")
     try:
@@ -132,7 +149,12 @@ def _conclude(frames: list[Spot], census: Census, root: Any, name: str, leaf: An
         path=path,
         root_cls=census.classes.get(""),
         odd=census.odd(found.kind),
+        call=place.expression() if place else "",
+        named=_named_tensors(place) if place else (),
+        torch=tuple(spot.function for spot in frames[frames.index(place) + 1 :]) if place else (),
     )
+    if not found.kind and leaf is not None and class_module(leaf).startswith(_QUANTIZED):
+        return replace(seen, blame=quantized_input(seen, path, class_name(leaf), _user_names(frames), found.keys))
     if not found.kind or (leaf is not None and path is None):
         return seen
     names = _user_names(frames)
@@ -156,8 +178,26 @@ def _conclude(frames: list[Spot], census: Census, root: Any, name: str, leaf: An
         ),
         site=_site(frames, leaf),
         made={index: made[key] for index, key in enumerate(found.keys) if key in made},
+        loss=bool(found.spot and in_torch(found.spot) and _LOSS.search(found.spot.function)) or bool(_LOSS.search(_called(sites))),
     )
     return replace(seen, blame=blame(scene))
+
+
+def _named_tensors(spot: Spot) -> tuple[tuple[str, str], ...]:
+    """Return the tensors that the failed expression names, with their dtypes."""
+    found = ((one.text, read_tensor(one.value).dtype) for one in named_values(spot, spot.expression()) if is_tensor(one.value))
+    return tuple(dict.fromkeys((text, dtype) for text, dtype in found if dtype is not None))
+
+
+#: Where torch's own quantized layers are defined: they hold packed weights, which are no tensors.
+_QUANTIZED = ("torch.ao.nn.quantized", "torch.nn.quantized")
+#: Functions that compare a prediction with a target.
+_LOSS = re.compile(r"_loss$|cross_entropy|kl_div")
+
+
+def _called(sites: list[str]) -> str:
+    """Return the function that the failed expression calls."""
+    return sites[-1].partition("(")[0] if sites else ""
 
 
 def _site(frames: list[Spot], leaf: Any) -> str:
@@ -168,7 +208,7 @@ def _site(frames: list[Spot], leaf: Any) -> str:
     return ""
 
 
-_WRITE = re.compile(r"\][ \t]*=(?!=)|\.(?:index_put|index_copy|masked_scatter|scatter|index_add|copy)_?\(|\[[^\n]*\]\s*[-+*/]=")
+_WRITE = re.compile(r"\][ \t]*=(?!=)|\.(?:index_put|index_copy|masked_scatter|scatter|index_add|copy|lerp)_?\(|\[[^\n]*\]\s*[-+*/]=")
 
 
 def _outermost(frames: list[Spot], leaf: Any, clock: Clock) -> tuple[Census, Any, str]:
@@ -201,15 +241,21 @@ def _modules(spot: Spot) -> list[tuple[str, Any]]:
     """Return the modules that a frame's failing line names, then the one whose method it is, with the text that reaches each."""
     found: list[tuple[str, Any]] = []
     if spot.self_ is not None:
-        return [("model", spot.self_)]
+        return [("model", _compiled(spot.self_))]
     for one in named_values(spot, spot.statement()):
         if is_module(one.value):
-            found.append((one.text, one.value))
+            found.append((one.text, _compiled(one.value)))
         elif not is_tensor(one.value):
             own = instance_dict(one.value)
             names = list(own.items())[:_MOST_ATTRIBUTES] if not isinstance(one.value, type(sys)) else []
             found += [(f"{one.text}.{name}", value) for name, value in names if type(name) is str and is_module(value)]
     return found
+
+
+def _compiled(module: Any) -> Any:
+    """Return the module inside of torch.compile's wrapper, which hands every attribute on."""
+    inner = attribute(module, "_orig_mod") if class_name(module) == "OptimizedModule" else None
+    return inner if is_module(inner) else module
 
 
 def _user_names(frames: list[Spot]) -> dict[int, str]:
@@ -218,7 +264,9 @@ def _user_names(frames: list[Spot]) -> dict[int, str]:
     for spot in frames:
         if spot.self_ is not None:
             break
-        outside.append(spot)
+        # torch's functions have names of their own for what they are given.
+        if not in_torch(spot):
+            outside.append(spot)
     plain: dict[int, str] = {}
     inside: dict[int, str] = {}
     for spot in reversed(outside):

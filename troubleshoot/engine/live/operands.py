@@ -69,8 +69,8 @@ def find_operands(spots: list[Spot], census: Census, clock: Clock) -> Found:
 
 
 def in_torch(spot: Spot) -> bool:
-    """Tell whether a frame is torch's own."""
-    return locate(spot.file)[0] == "torch"
+    """Tell whether a frame is torch's own, or of code that torch.fx has written."""
+    return locate(spot.file)[0] == "torch" or spot.file.startswith("<eval_with_key>")
 
 
 def _named(spot: Spot, text: str) -> list[tuple[str, Any, str, str]]:
@@ -107,7 +107,7 @@ def _add(operands: list[Operand], keys: list[int], name: str, tensor: Any, rest:
     held = census.owners.get(key)
     role = held.role if held else "parameter" if is_parameter(tensor) else "input"
     shown = name.removeprefix("self.") if held is None else held.name
-    operands.append(Operand(shown, role, dtype, header.device, header.shape, held.path if held else None, keyword, bool(cast)))
+    operands.append(Operand(shown, role, dtype, header.device, header.shape, held.path if held else None, keyword, bool(cast), name))
     keys.append(0 if cast else key)
 
 

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 class Operand:
     """A tensor that the failing operation was given.
 
-    ``name`` is how the code calls it, ``role`` is input, parameter, buffer or constant, ``owner`` the path of the module that holds it.
-    ``cast`` tells that the code converts it on the spot. None is what could not be read.
+    ``name`` is what it is called in prose, ``code`` how the code writes it (``self.k_cache``), ``role`` is input, parameter, buffer or
+    constant, ``owner`` the path of the module that holds it. ``cast`` tells that the code converts it on the spot. None is what could not
+    be read.
     """
 
     name: str
@@ -21,6 +22,7 @@ class Operand:
     owner: str | None = None
     keyword: str = ""
     cast: bool = False
+    code: str = ""
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,9 @@ class Seen:
     """All that was seen: operands of the failing operation, modules from the outermost to the innermost, and who is to blame.
 
     ``path`` is that of the module that failed, ``root_cls`` is the class of the outermost module, ``odd`` the paths of the modules below it
-    that hold parameters of another dtype (or on another device, where that is what differs) than most of the model.
+    that hold parameters of another dtype (or on another device, where that is what differs) than most of the model. ``call`` is the
+    expression that failed in the innermost frame that is not torch's, ``named`` the tensors that it names, with their dtypes, ``torch`` the
+    functions of torch below it, outermost first.
     """
 
     operands: tuple[Operand, ...] = ()
@@ -75,3 +79,6 @@ class Seen:
     root_cls: str | None = None
     odd: tuple[str, ...] = ()
     notes: tuple[str, ...] = field(default=())
+    call: str = ""
+    named: tuple[tuple[str, str], ...] = ()
+    torch: tuple[str, ...] = ()

@@ -102,7 +102,17 @@ def lines(result: Mapping[str, Any], language: str) -> list[str]:
         out.append(label("uncompiled"))
     if result.get("error"):
         out.append(label("error", error=result["error"]))
-    return out
+    return out + _fixed(result.get("fix"), label)
+
+
+def _fixed(fix: Mapping[str, Any] | None, label: Any) -> list[str]:
+    """Return what --fix found: the diff, or what was tried."""
+    if fix is None or fix["works"] is None:
+        return []
+    if fix["works"]:
+        written = [label("applied", **one) for one in fix["applied"]]
+        return ["", label("fixed"), *fix["diff"].rstrip("\n").split("\n"), *written]
+    return ["", label("not-fixed", why=fix["why"]), *("  " + label("tried", **one) for one in fix["tried"])]
 
 
 def _compared(compared: Mapping[str, Any] | None, label: Any) -> list[str]:

@@ -216,6 +216,13 @@ LABELS: dict[str, tuple[str, str]] = {
     "not-compared": ("Not compared with float32: {why}", "未与 float32 比较：{why}"),
     "here": ("here", "此处"),
     "float32": ("float32", "float32"),
+    "fixed": (
+        "With this edit nothing is found, and the numbers are those of the float32 run:",
+        "作此修改后没有发现问题，数值与 float32 运行一致：",
+    ),
+    "not-fixed": ("No edit: {why}", "没有修改：{why}"),
+    "tried": ("tried: {title}: {why}", "试过：{title}：{why}"),
+    "applied": ("written: {file} (before: {backup})", "已写入：{file}（原文件：{backup}）"),
     "error": ("The check itself stopped: {error}", "检查自身中断：{error}"),
     "raised": ("The program raised: {error}", "程序抛出异常：{error}"),
     "uncompiled": ("torch.compile was left out while it was checked.", "检查期间未使用 torch.compile。"),

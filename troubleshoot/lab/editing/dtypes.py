@@ -37,12 +37,17 @@ def change_dtype(work: Work, wanted: str) -> None:
     _add(work, scene.main, wanted, ", ".join(str(one) for one in given))
 
 
-def _change(work: Work, source: Source, given: list[str], wanted: str) -> int:
+def change_within(work: Work, source: Source, statement: cst.CSTNode, wanted: str) -> int:
+    """Ask for another dtype wherever a statement asks for a half one, and return how often it did."""
+    return _change(work, source, [one for one in _SPELLINGS if one != wanted], wanted, statement)
+
+
+def _change(work: Work, source: Source, given: list[str], wanted: str, within: cst.CSTNode | None = None) -> int:
     count = 0
     torch = source.torch() or "torch"
     names = {f"{torch}.{spelling}": dtype for dtype in given for spelling in _SPELLINGS[dtype]}
     methods = {_METHODS[dtype]: dtype for dtype in given}
-    for node in source.walk():
+    for node in source.walk(within):
         if isinstance(node, cst.Attribute) and source.code(node) in names and not _keeps(source, node, wanted):
             work.changes(source).put(node, f"{torch}.{wanted}")
             work.step("change-dtype", source, node, f"{source.code(node)} becomes {torch}.{wanted}")
@@ -180,6 +185,12 @@ def set_attention(work: Work, implementation: str) -> None:
         several = f"{len(calls)} calls could take attn_implementation"
         raise RefusedError(several if calls else "no call of the script loads a transformers model")
     set_argument(work, source, calls[0], "attn_implementation", value, "set-attention")
+
+
+def trainer_arguments(source: Source) -> cst.Call | None:
+    """Return the only call that makes a Trainer's arguments, or None."""
+    calls = [one for one in source.walk() if isinstance(one, cst.Call) and source.code(one.func).endswith("TrainingArguments")]
+    return calls[0] if len(calls) == 1 else None
 
 
 def set_keywords(work: Work, settings: dict[str, str]) -> None:

@@ -29,8 +29,9 @@ class Failure:
 
     ``frames`` run from the outermost to the innermost. ``culprit`` and what follows it are known only from a live exception: ``change`` is
     the (kind, line of code) that takes the cause away, ``root`` how the code calls the outermost module, ``odd`` the modules that hold
-    parameters unlike most of the model, ``values`` the names of dtypes and devices in the program's frames. ``saved`` tells that it was
-    read from a saved report: its line numbers may be those of another version, and its paths whatever the report's writer put there.
+    parameters unlike most of the model, ``call`` the expression of the program that failed, ``named`` the tensors that it names with their
+    dtypes, ``torch`` the functions of torch below it, ``values`` the names of dtypes and devices in the program's frames. ``saved`` tells
+    that it was read from a saved report: its line numbers may be those of another version, and its paths whatever its writer put there.
     """
 
     error: str
@@ -48,6 +49,9 @@ class Failure:
     odd: tuple[str, ...] = ()
     main_dtype: str | None = None
     main_device: str | None = None
+    call: str = ""
+    named: tuple[tuple[str, str], ...] = ()
+    torch: tuple[str, ...] = ()
     values: tuple[KnownValue, ...] = ()
     saved: bool = False
 
@@ -85,7 +89,7 @@ def failure_of(diagnosis: Diagnosis, seen: Seen | None = None, values: tuple[Kno
     change = seen.blame.change if seen.blame is not None and diagnosis.culprit is not None else None
     return replace(
         found, change=change, root=seen.root, root_class=seen.root_cls, odd=seen.odd, main_dtype=seen.main_dtype,
-        main_device=seen.main_device,
+        main_device=seen.main_device, call=seen.call, named=seen.named, torch=seen.torch,
     )  # fmt: skip
 
 

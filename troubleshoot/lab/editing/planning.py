@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from troubleshoot.engine.result import FixAdvice
-from troubleshoot.lab.editing import dtypes, modules, training, values
+from troubleshoot.lab.editing import calls, dtypes, modules, training, values
 from troubleshoot.lab.editing.failure import Failure
 from troubleshoot.lab.editing.plans import Plan, Refusal, RefusedError
 from troubleshoot.lab.editing.scene import Scene, Work
@@ -15,6 +15,7 @@ from troubleshoot.lab.editing.source import deep
 
 _DTYPE_OF = {"use-bf16": "bfloat16", "use-fp16": "float16", "use-fp32": "float32"}
 _SETTING = re.compile(r"^\w+=[\w.\"'-]+(?:,\s*\w+=[\w.\"'-]+)*")
+_AUTOCAST = re.compile(r"\bautocast\([^)\n]*dtype=torch\.(bfloat16|float16)")
 _EPSILON = re.compile(r"\beps=([\d.e-]+)")
 
 
@@ -51,7 +52,15 @@ def plans_for(
         elif key not in made:
             made.add(key)
             plans.append(Plan(fix, files, tuple(work.steps), before={path: work.scene.source(path).data for path in files}))
-    return plans, refused
+    # What touches one line comes before what gives up half precision altogether.
+    return sorted(plans, key=whole_model), refused
+
+
+def whole_model(plan: Plan) -> bool:
+    """Tell whether an edit puts the whole model into float32."""
+    action = plan.fix.action
+    whole = action.get("module", "") == "" and action.get("dtype") == "float32"
+    return plan.fix.kind == "use-fp32" or (plan.fix.kind in ("cast-module", "keep-module-fp32") and whole)
 
 
 def _operate(work: Work, fix: FixAdvice, failure: Failure | None) -> None:
@@ -61,6 +70,8 @@ def _operate(work: Work, fix: FixAdvice, failure: Failure | None) -> None:
     changed = failure is not None and failure.change is not None and fix.code == failure.change[1]
     if action.get("patch") == "set_attention":
         dtypes.set_attention(work, str(action["implementation"]))
+    elif fix.kind in _DTYPE_OF and _autocast_of(code) is not None and "autocast(" not in work.scene.main.text:
+        _only_autocast(work, str(_autocast_of(code)))
     elif fix.kind in _DTYPE_OF:
         _ask_for(work, _DTYPE_OF[fix.kind], code)
     elif fix.kind == "cast-module":
@@ -72,7 +83,12 @@ def _operate(work: Work, fix: FixAdvice, failure: Failure | None) -> None:
     elif fix.kind == "move-to-device":
         _move(work, failure, code if changed else None)
     elif fix.kind == "enable-autocast":
-        values.under_autocast(work)
+        if training.custom_function(work) is not None:
+            training.custom_amp(work)
+        else:
+            values.under_autocast(work)
+    elif fix.kind == "change-constant" and failure is not None and failure.cause == "numerics/constant-overflow":
+        calls.finfo(work)
     elif fix.kind == "change-constant" and _EPSILON.search(code):
         training.set_epsilon(work, _EPSILON.findall(code)[0])
     elif failure is not None and failure.cause == "amp/scaler-order" and "unscale_" in code:
@@ -83,6 +99,26 @@ def _operate(work: Work, fix: FixAdvice, failure: Failure | None) -> None:
         raise RefusedError("it is advice, which no edit carries out")
     else:
         raise RefusedError("its change of the program is not among the edits that are certain (docs/fixing.md)")
+
+
+def _autocast_of(code: str) -> str | None:
+    """Return the dtype in which a fix lets autocast compute over float32 weights, or None for a fix without autocast."""
+    match = _AUTOCAST.search(code)
+    if match is not None:
+        return match[1]
+    found = settings(code)
+    switches = [dtype for key, dtype in (("bf16", "bfloat16"), ("fp16", "float16")) if found.get(key) == "True"]
+    return switches[0] if switches and any(value == "torch.float32" for value in found.values()) else None
+
+
+def _only_autocast(work: Work, dtype: str) -> None:
+    """Weights in float32, half precision through autocast only: the Trainer's switch where there is one, else a block of autocast."""
+    arguments = dtypes.trainer_arguments(work.scene.main)
+    if arguments is None:
+        training.autocast_only(work, dtype)
+        return
+    dtypes.change_dtype(work, "float32")
+    dtypes.set_argument(work, work.scene.main, arguments, "bf16" if dtype == "bfloat16" else "fp16", "True")
 
 
 def _ask_for(work: Work, dtype: str, code: str) -> None:
@@ -150,15 +186,28 @@ def _keep_float32(work: Work, fix: FixAdvice, failure: Failure | None) -> None:
 def _cast_value(work: Work, failure: Failure | None, code: str) -> None:
     if failure is None:
         raise RefusedError(work.scene.why_nowhere())
+    if training.custom_function(work) is not None:
+        training.custom_amp(work)
+        return
+    if failure.cause == "dtype-mismatch/buffer-write":
+        try:
+            calls.cast_written(work)
+            return
+        except RefusedError:
+            if failure.change is None:
+                raise
     if failure.change is not None and failure.change[0] in ("cast-inputs", "cast-activations"):
         values.cast_value(work, failure.change[1])
         return
     if failure.cause == "unsupported/numpy-bf16":
         values.numpy_float32(work)
         return
+    if failure.cause.startswith(("unsupported/op-lacks", "unsupported/half-on-cpu")):
+        calls.in_float32(work)
+        return
     match = re.search(r"=\s*\w+(\.(?:long|float|bool)\(\))", code)
     if match is not None and failure.culprit is None:
-        values.only_argument(work, match[1])
+        calls.cast_wanted(work, match[1])
         return
     if failure.culprit is None and failure.root_class is not None:
         raise RefusedError("the tensors of the failed call do not show which one to cast")

@@ -12,6 +12,7 @@ from troubleshoot.lab.editing.binding import Binding, Spot, find_binding
 from troubleshoot.lab.editing.plans import RefusedError
 from troubleshoot.lab.editing.scene import Work
 from troubleshoot.lab.editing.source import Source, dotted, expression
+from troubleshoot.lab.editing.training import under
 
 _ASSIGNED = re.compile(r"^(?P<name>[\w.]+(?:\[[\"']\w+[\"']\])?) = (?P=name)\.to\((?P<to>.+)\)$")
 _SITE = re.compile(r"^(?P<call>self(?:\.\w+|\[\w+\])+)\((?P<argument>.+)\.to\(torch\.(?P<dtype>\w+)\)\)$", re.DOTALL)
@@ -27,12 +28,11 @@ def cast_value(work: Work, change: str) -> None:
     if site is not None:
         _cast_at_site(work, site["call"], site["argument"], site["dtype"])
         return
-    match = _ASSIGNED.match(change)
-    if match is None:
-        raise RefusedError(f"`{change.splitlines()[0]}` is no line that can be placed")
-    name, to = match["name"], match["to"]
-    spot = _naming(work, name)
-    _cast_name(work, spot, name, to)
+    for line in change.splitlines():
+        match = _ASSIGNED.match(line)
+        if match is None:
+            raise RefusedError(f"`{line}` is no line that can be placed")
+        _cast_name(work, _naming(work, match["name"]), match["name"], match["to"])
 
 
 def _naming(work: Work, name: str) -> Spot:
@@ -237,19 +237,6 @@ def numpy_float32(work: Work) -> None:
     raise RefusedError(f"line {source.line(spot.statement)} hands more than one thing to NumPy, or none that can be seen")
 
 
-def only_argument(work: Work, cast: str) -> None:
-    """Append a cast to the only argument of the only call at the failing line: ``embedding(ids)`` becomes ``embedding(ids.long())``."""
-    spot = work.scene.innermost()
-    source = spot.source
-    calls = [node for node in source.walk(spot.statement) if isinstance(node, cst.Call)]
-    plain = [node for node in calls if len(node.args) == 1 and node.args[0].keyword is None and not node.args[0].star]
-    if len(calls) != 1 or len(plain) != 1 or not isinstance(plain[0].args[0].value, cst.Name | cst.Attribute | cst.Subscript):
-        raise RefusedError(f"line {source.line(spot.statement)} does not show which value to cast")
-    value = plain[0].args[0].value
-    work.changes(source).append(value, cast)
-    work.step("cast-value", source, value, f"{source.code(value)}{cast}")
-
-
 def softmax_float32(work: Work) -> None:
     """Compute the softmax that the failing line draws from, or the loss, in float32."""
     spot = work.scene.innermost()
@@ -281,6 +268,8 @@ def under_autocast(work: Work) -> None:
     failure = scene.failure
     if failure is None or not scene.spots:
         raise RefusedError(scene.why_nowhere())
+    if failure.root_class is None:
+        raise RefusedError("no model was being called when it failed")
     spot = next((one for one in scene.spots if dotted(failure.root).search(one.source.code(one.statement))), None)
     if spot is None:
         raise RefusedError(f"no line of the traceback in your own code calls `{failure.root}`")
@@ -303,9 +292,5 @@ def under_autocast(work: Work) -> None:
             work.step("autocast", source, block, f"with ..., {item}")
             return
 
-    def wrap(node: Any) -> Any:
-        inner = node.with_changes(leading_lines=())
-        return cst.With([cst.WithItem(expression(item))], cst.IndentedBlock([inner]), leading_lines=node.leading_lines)
-
-    work.changes(source).replace(statement, wrap)
+    work.changes(source).replace(statement, under(item))
     work.step("autocast", source, statement, f"with {item}:")

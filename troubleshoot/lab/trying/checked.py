@@ -50,6 +50,11 @@ def prepare_check(told: Mapping[str, Any]) -> Callable[[], None]:
 
     def begin(torch: Any) -> None:
         with ours():
+            if told["mode"] == "names":
+                from troubleshoot.lab.trying.names import look_at_line
+
+                look_at_line(torch, told)
+                return
             if told["mode"] == "float32":
                 from troubleshoot.lab.checking.float32 import begin as in_float32
 
@@ -121,40 +126,48 @@ def check_program(
     compared: Compared | None = None
     reference: Ran | None = None
     if comparing and not until_first:
-        compared, reference = _compared(found, references or References(program, folder, stop, timeout, say), sources, trial is not None)
+        compared, reference = _compared(found, references or References(program, folder, stop, timeout, say), sources, trial)
     differs = None if compared is None or compared.outcome == "unknown" else compared.outcome == "other"
     return Checked(program, ran, seen, found.candidates, reference, compared, tuple(settled(list(found.candidates), differs)))
 
 
 class References:
-    """Runs of a program in float32; one for each sequence of drawn dtypes, made when it is asked for."""
+    """Runs of a program in float32; one for each sequence of drawn dtypes, made when it is asked for. With ``base`` it is the program with
+    these edited sources that is run: what it does wrong in float32 too is not what an edit is held against.
+    """
 
-    def __init__(self, program: Program, folder: Path, stop: Stop, timeout: float = TIMEOUT, say: Progress | None = None) -> None:
+    def __init__(
+        self, program: Program, folder: Path, stop: Stop, timeout: float = TIMEOUT, say: Progress | None = None,
+        base: Mapping[str, bytes] | None = None,
+    ) -> None:  # fmt: skip
+        self.base = base
         self.program, self.folder, self.stop, self.timeout = program, folder, stop, timeout
         self.say = say or (lambda _: None)
         self._made: dict[str, Ran] = {}
 
-    def get(self, seen: Mapping[str, Any], sources: Mapping[str, bytes] | None) -> Ran:
-        """Return the run of the program as it is; where that fails in float32 too, the one with its edited sources."""
+    def get(self, seen: Mapping[str, Any], sources: Mapping[str, bytes] | None, trial: Mapping[str, Any] | None = None) -> Ran:
+        """Return the run of the program as it is; where that fails in float32 too, the one with its edited sources, or under the trial."""
         draws = json.dumps({"draws": seen["draws"], "skips": seen["skips"]})
         key = draws
         if key not in self._made:
             self.say(f"running {self.program.target} in float32")
-            self._made[key] = run_in_float32(self.program, self.folder, self.stop, draws, timeout=self.timeout)
+            self._made[key] = run_in_float32(self.program, self.folder, self.stop, draws, timeout=self.timeout, sources=self.base)
         made = self._made[key]
-        if made.outcome != "ok" and sources:
-            made = run_in_float32(self.program, self.folder, self.stop, draws, timeout=self.timeout, sources=sources)
+        if made.outcome != "ok" and (sources or trial is not None):
+            made = run_in_float32(self.program, self.folder, self.stop, draws, timeout=self.timeout, sources=sources, trial=trial)
         return made
 
 
-def _compared(found: Checked, references: References, sources: Mapping[str, bytes] | None, trial: bool) -> tuple[Compared, Ran | None]:
+def _compared(
+    found: Checked, references: References, sources: Mapping[str, bytes] | None, trial: Mapping[str, Any] | None
+) -> tuple[Compared, Ran | None]:  # fmt: skip
     if not found.seen:
         return Compared("unknown", "torch was not at work, or the program ended without a chance to look"), None
     if found.ran.outcome != "ok":
         return Compared("unknown", f"the program does not come to its end: {found.ran.error}"), None
-    if not found.seen["met"] and references.program is found.program and sources is None and not trial:
+    if not found.seen["met"] and references.program is found.program and sources is None and trial is None:
         return Compared("unknown", "nothing runs in half precision"), None
-    reference = references.get(found.seen, sources)
+    reference = references.get(found.seen, sources, trial)
     if reference.outcome != "ok":
         return Compared("unknown", f"it does not run in float32: {(reference.error or reference.outcome).splitlines()[0][:200]}"), reference
     return compare(found.ran.output, reference.output, found.dtype), reference
@@ -180,12 +193,14 @@ def run_judged(
 
 
 def run_in_float32(
-    program: Program, folder: Path, stop: Stop, draws: str, *, timeout: float = TIMEOUT, sources: Mapping[str, bytes] | None = None
-) -> Ran:
+    program: Program, folder: Path, stop: Stop, draws: str, *, timeout: float = TIMEOUT, sources: Mapping[str, bytes] | None = None,
+    trial: Mapping[str, Any] | None = None,
+) -> Ran:  # fmt: skip
     """Run a program with everything in float32, the same random numbers and the same steps left out (``draws``, as JSON)."""
     place = folder / "draws.json"
     place.write_text(draws, encoding="utf-8")
-    return run_program_fresh(program, folder, stop, timeout=timeout, sources=sources, check={"mode": "float32", "draws": str(place)})
+    wanted = {"mode": "float32", "draws": str(place)}
+    return run_program_fresh(program, folder, stop, timeout=timeout, sources=sources, trial=trial, check=wanted)
 
 
 def raised_at(failure: Failure | None) -> Finding | None:

@@ -96,8 +96,9 @@ class Ran:
     """How a program ended.
 
     ``outcome`` is one of those of a verification (ok, raised, exited, hang, segfault, signal, out-of-memory, device-side-assert,
-    import-error, cannot-run). ``passed`` tells whether the call that had failed came through (None: unknown). ``output`` is what it
-    printed on both streams; empty where they were the user's own.
+    import-error, cannot-run). ``passed`` tells whether the call that had failed came through (None: unknown), ``applied`` whether a live
+    patch was, and ``changed`` whether it changed anything. ``output`` is what it printed on both streams; empty where they were the
+    user's own.
     """
 
     outcome: str
@@ -108,6 +109,7 @@ class Ran:
     failure: Failure | None = None
     passed: bool | None = None
     applied: bool | None = None
+    changed: bool | None = None
 
 
 def run_program_fresh(
@@ -132,7 +134,7 @@ def run_program_fresh(
         return Ran("cannot-run", told["refused"], done.code, done.seconds, done.output)
     failure = _failure(note)
     outcome, error = _outcome(done, failure, bool(told.get("passed")))
-    return Ran(outcome, error, done.code, done.seconds, done.output, failure, told.get("passed"), told.get("applied"))
+    return Ran(outcome, error, done.code, done.seconds, done.output, failure, told.get("passed"), told.get("applied"), told.get("changed"))
 
 
 def run_as_user(

@@ -25,11 +25,13 @@ REFUSED = 97
 
 
 class _State:
-    """What the parent is told: whether the patch was applied, whether the call that failed came through, why it cannot be applied."""
+    """What the parent is told: whether the patch was applied, whether it changed anything, whether the call that failed came through, why
+    it cannot be applied.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._told: dict[str, Any] = {"applied": False, "passed": False, "refused": None}
+        self._told: dict[str, Any] = {"applied": False, "changed": False, "passed": False, "refused": None}
 
     def tell(self, **what: Any) -> None:
         if all(self._told[name] == value for name, value in what.items()):
@@ -112,6 +114,7 @@ class _OnFirstCall:
         # The modules themselves are kept, so that no other one gets the id.
         self._met: dict[int, Any] = {}
         self._goals: dict[int, Any] = {}
+        self._handles: list[Any] = []
 
     def install(self) -> None:
         """Take the place of ``__call__``."""
@@ -119,7 +122,11 @@ class _OnFirstCall:
 
         def call(module: Any, *arguments: Any, **keywords: Any) -> Any:
             self._prepare(module)
-            result = original(module, *arguments, **keywords)
+            try:
+                result = original(module, *arguments, **keywords)
+            finally:
+                if any(one.changed for one in self._handles):
+                    self._told.tell(changed=True)
             if id(module) in self._goals:
                 self._told.tell(passed=True)
             return result
@@ -129,8 +136,9 @@ class _OnFirstCall:
     def _prepare(self, module: Any) -> None:
         if id(module) in self._met:
             return
-        root = self._outermost(module)
+        root = _compiled(self._outermost(module))
         self._met[id(module)] = module
+        module = _compiled(module)
         if root is not module and id(root) in self._met:
             return
         self._met[id(root)] = root
@@ -155,7 +163,7 @@ class _OnFirstCall:
     def _apply(self, root: Any) -> None:
         try:
             for action in self._trial["actions"]:
-                self._patch(_named(action, root), root)
+                self._handles.append(self._patch(_named(action, root), root))
         except InputError as error:
             self._told.tell(refused=str(error))
             sys.stdout.flush()
@@ -166,6 +174,13 @@ class _OnFirstCall:
 
 
 _OURS = str(Path(__file__).parent)
+#: The float32 run has a mode of its own above this one.
+_LAB = str(Path(__file__).parent.parent)
+
+
+def _compiled(module: Any) -> Any:
+    """Return the module inside of torch.compile's wrapper: it is the one that the diagnosis names."""
+    return module._orig_mod if type(module).__name__ == "OptimizedModule" else module
 
 
 def _named(action: Mapping[str, Any], root: Any) -> Mapping[str, Any]:
@@ -178,31 +193,48 @@ def _named(action: Mapping[str, Any], root: Any) -> Mapping[str, Any]:
 
 
 def _line_mode(torch: Any, line: Mapping[str, Any], told: _State) -> Any:
-    """Return the mode that casts the floating operands of what a line of the program calls."""
+    """Return the mode that casts the floating operands of what a line of the program calls; with ``wanted`` only the argument that has to
+    be an integer, or a float.
+    """
     from torch.overrides import TorchFunctionMode
 
-    from troubleshoot.lab.verify.patches import map_floats
+    from troubleshoot.lab.editing import arguments
+    from troubleshoot.lab.verify.patches import Undo, map_floats, map_tensors
 
     file, number = os.path.realpath(line["file"]), int(line["number"])
     dtype = getattr(torch, line["dtype"])
     last = int(line.get("last") or number)
+    undo = Undo()
 
-    def cast(function: Any, arguments: Any) -> Any:
+    def cast(function: Any, args: Any, kwargs: Any) -> Any:
         name = getattr(function, "__name__", "")
-        into = bool(arguments) and isinstance(arguments[0], torch.Tensor) and _writes(name)
-        if into and arguments[0].is_floating_point():
+        if line.get("wanted"):
+            return one_argument(arguments.wanted(name), args, kwargs)
+        into = bool(args) and isinstance(args[0], torch.Tensor) and _writes(name)
+        if into and args[0].is_floating_point():
             # A cast destination would be a copy, and what is written into it lost.
-            wanted = arguments[0].dtype
-            return (arguments[0], *map_floats(tuple(arguments[1:]), lambda one: one.to(wanted))), wanted
-        return map_floats(tuple(arguments), lambda one: one.to(dtype)), dtype
+            change = undo.noting(lambda one: one.to(args[0].dtype))
+            return (args[0], *map_floats(tuple(args[1:]), change)), map_floats(kwargs, change)
+        change = undo.noting(lambda one: one.to(dtype))
+        return map_floats(tuple(args), change), map_floats(kwargs, change)
+
+    def one_argument(found: Any, args: Any, kwargs: Any) -> Any:
+        if found is None:
+            return args, kwargs
+        position, dtype = found
+        change = undo.noting(lambda one: one.to(getattr(torch, dtype)))
+        if position < len(args):
+            return (*args[:position], map_tensors(args[position], change), *args[position + 1 :]), kwargs
+        return args, {key: map_tensors(one, change) if key in arguments.NAMES[position > 0 :] else one for key, one in kwargs.items()}
 
     class AtLine(TorchFunctionMode):  # type: ignore[misc, unused-ignore]
         def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             if not self._here():
                 return function(*args, **(kwargs or {}))
             told.tell(applied=True)
-            args, wanted = cast(function, args)
-            kwargs = map_floats(dict(kwargs or {}), lambda one: one.to(wanted))
+            args, kwargs = cast(function, args, dict(kwargs or {}))
+            if undo.changed:
+                told.tell(changed=True)
             result = function(*args, **kwargs)
             told.tell(passed=True)
             return result
@@ -213,7 +245,7 @@ def _line_mode(torch: Any, line: Mapping[str, Any], told: _State) -> Any:
                 if frame is None:
                     return False
                 name = frame.f_code.co_filename
-                if "/torch/" not in name.replace("\\", "/"):
+                if "/torch/" not in name.replace("\\", "/") and not name.startswith(_LAB):
                     return number <= (frame.f_lineno or 0) <= last and os.path.realpath(name) == file
                 frame = frame.f_back
             return False

@@ -22,6 +22,9 @@ from troubleshoot.lab.verify.signals import Stop
 #: Places that one fix may have to be made at: the next one shows only once the one before it is repaired.
 _MOST_ROUNDS = 4
 
+#: Fixes of one tensor.
+_CASTS = ("cast-inputs", "cast-activations")
+
 Progress = Callable[[str, int, int], None]
 
 
@@ -52,8 +55,8 @@ def prove(
 ) -> tuple[Proof, ...]:
     """Run the program under each plan in turn, until one gives right results.
 
-    Where the same failure shows up at another place, the same kind of fix is made there too. ``read`` are the contents, by real path, that
-    the plans were made from.
+    Where a failure then shows up at another place, the same fix is made there too, or the cast that belongs to it. ``read`` are the
+    contents, by real path, that the plans were made from.
 
     Raises:
         Interrupted: a signal came; no child is left.
@@ -77,7 +80,7 @@ def _prove(
     for _ in range(_MOST_ROUNDS):
         ran, verdict = _run(program, plan, folder, stop, timeout, references)
         place = _place(ran.failure) if ran.failure is not None else None
-        if ran.failure is None or not ran.failure.known or place in seen or failure is None or ran.failure.cause != failure.cause:
+        if ran.failure is None or not ran.failure.known or place in seen or failure is None:
             break
         seen.add(place)
         further = _further(program, plan, ran.failure, read)
@@ -124,10 +127,14 @@ def _renamed(argument: str, path: str, copy: str) -> str:
 
 
 def _further(program: Program, plan: Plan, failure: Failure, read: Mapping[str, bytes]) -> Plan | None:
-    """Return the same kind of fix for another place, on top of what is edited already."""
-    same = [one for one in failure.fixes if one.kind == plan.fix.kind and one.id == plan.fix.id]
+    """Return what is to be done at the next place, on top of what is edited already: the same fix, or the cast that belongs to a cast (what
+    was computed in float32 meets half precision again).
+    """
+    fixes = [one for one in failure.fixes if one.fits is not False]
+    same = [one for one in fixes if one.kind == plan.fix.kind and one.id == plan.fix.id]
+    casts = [one for one in fixes if one.kind in _CASTS] if plan.fix.kind in _CASTS else []
     try:
-        plans, _ = plans_for(program.file, same, failure, data={**read, **plan.files})
+        plans, _ = plans_for(program.file, [*same, *casts], failure, data={**read, **plan.files})
     except RefusedError:
         return None
     return plans[0] if plans else None

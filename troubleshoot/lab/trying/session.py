@@ -32,7 +32,12 @@ class Tried:
     @property
     def works(self) -> bool:
         """Whether the patch was applied, the program came to its end, and nothing shows that its results are wrong."""
-        return self.verdict.right is not False and self.ran.applied is not False
+        return self.verdict.right is not False and self.ran.applied is not False and not self.idle
+
+    @property
+    def idle(self) -> bool:
+        """Whether the patch found nothing to change: that the program fails as before is no failure of the fix."""
+        return bool(self.ran.applied) and self.ran.changed is False
 
 
 @dataclass(frozen=True)
@@ -71,7 +76,7 @@ def _told(one: Tried) -> dict[str, Any]:
         "id": one.trial.id,
         "kind": one.trial.kind,
         "how": one.trial.how,
-        "outcome": one.ran.outcome,
+        "outcome": "no-change" if one.idle else one.ran.outcome,
         "works": one.works,
         "why": why(one),
         "seconds": round(one.ran.seconds, 2),
@@ -87,6 +92,8 @@ def _skipped(one: NotTried) -> dict[str, Any]:
 def why(one: Tried) -> str:
     """Say in a line how a rerun ended."""
     ran = one.ran
+    if one.idle:
+        return "it changes nothing here: what it casts or moves is as it should be already"
     if ran.outcome == "ok" and ran.applied is False:
         return "it ends, but the model that failed was not called this time, so that nothing was patched"
     if ran.outcome == "ok":

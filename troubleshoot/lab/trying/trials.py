@@ -138,8 +138,12 @@ def _cast_values(fix: FixAdvice, failure: Failure) -> list[Trial] | str:
         dtype = culprit.has
     line = _line(failure)
     if dtype is not None and line is not None:
-        how = f"operands at {line[0].rpartition('/')[2]}:{line[1]} in {dtype}"
-        found.append(Trial(fix.id, fix.kind, fix.title, how, (), {"file": line[0], "number": line[1], "dtype": dtype}))
+        # Integers are wanted of one operand, not of all of them: class labels, and not the logits beside them.
+        wanted = failure.cause == "dtype-mismatch/integer-expected"
+        what = "the argument that must be an integer, or a float" if wanted else f"operands in {dtype}"
+        how = f"{what}, at {line[0].rpartition('/')[2]}:{line[1]}"
+        at = {"file": line[0], "number": line[1], "dtype": dtype, "wanted": wanted}
+        found.append(Trial(fix.id, fix.kind, fix.title, how, (), at))
     return found or "nothing tells which tensor to cast"
 
 

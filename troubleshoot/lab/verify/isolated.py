@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import shutil
+import site
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -44,12 +45,24 @@ class Interpreter:
             for name in ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "PYTHONSTARTUP"):
                 given.pop(name, None)
             given["PYTHONNOUSERSITE"] = "1"
+        else:
+            # A checkout that is not installed is found through the working folder, where a child does not look.
+            root = str(Path(__file__).parents[3])
+            if root not in _installed():
+                given["PYTHONPATH"] = os.pathsep.join([root, *filter(None, [given.get("PYTHONPATH")])])
         given.update(
             OMP_NUM_THREADS="1", MKL_NUM_THREADS="1", TOKENIZERS_PARALLELISM="false", HF_HUB_OFFLINE="1", TRANSFORMERS_OFFLINE="1",
             HF_HUB_DISABLE_TELEMETRY="1", PYTHONFAULTHANDLER="1", PYTHONIOENCODING="utf-8", PYTHONUNBUFFERED="1",
             TRANSFORMERS_VERBOSITY="error",
         )  # fmt: skip
         return given
+
+
+def _installed() -> set[str]:
+    """Return the folders of installed packages: Python finds them by itself, behind the standard library."""
+    import sysconfig
+
+    return {sysconfig.get_path("purelib"), sysconfig.get_path("platlib"), site.getusersitepackages()}
 
 
 def this_interpreter() -> Interpreter:

@@ -15,12 +15,33 @@ from typing import Any
 from troubleshoot.basics.errors import InputError
 
 
+class Undo(list[Callable[[], None]]):
+    """What takes a patch back, last change last; ``changed`` tells whether it has changed anything."""
+
+    changed = False
+
+    def noting(self, change: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        """Return a change of a tensor that notes when it does change one."""
+
+        def noted(one: Any) -> Any:
+            made = change(one)
+            self.changed = self.changed or made is not one
+            return made
+
+        return noted
+
+
 class Handle:
     """An applied patch. ``remove()`` undoes it and may be called again; as a context manager it does so at the end of the block."""
 
     def __init__(self, name: str, undo: list[Callable[[], None]]) -> None:
         self.name = name
         self._undo = undo
+
+    @property
+    def changed(self) -> bool:
+        """Whether anything was changed so far: a patch that casts finds every tensor as it should be, or does not."""
+        return not isinstance(self._undo, Undo) or self._undo.changed
 
     def __repr__(self) -> str:
         return f"<Handle of {self.name}{'' if self._undo else ', removed'}>"
@@ -53,16 +74,15 @@ def apply(fix: Any, model: Any, *, requested: Any = None) -> Handle:
     if patch is None:
         kind = next(iter(action), "nothing")
         raise InputError(f"this fix is no live patch ({kind}): the patches are {', '.join(_PATCHES)}")
-    undo: list[Callable[[], None]] = []
+    undo = Undo()
+    # What casts says by itself whether it does.
+    undo.changed = name not in _CASTS
     try:
         patch(model, action, requested, undo)
     except BaseException:
         Handle(str(name), undo).remove()
         raise
     return Handle(str(name), undo)
-
-
-Undo = list[Callable[[], None]]
 
 
 def _dtype(model: Any, action: Mapping[str, Any], requested: Any) -> Any:
@@ -129,6 +149,7 @@ def _convert(module: Any, undo: Undo, *, dtype: Any = None, device: Any = None) 
         if tensor.dtype == wanted and tensor.device == place:
             continue
         moved = tensor.data.to(device=place, dtype=wanted)
+        undo.changed = True
         table = owner._parameters if name in owner._parameters else owner._buffers if name in owner._buffers else None
         if table is None:
             setattr(owner, name, moved)
@@ -170,7 +191,8 @@ def _cast_inputs(model: Any, action: Mapping[str, Any], requested: Any, undo: Un
         dtype = _dtype(module, action, requested)
 
         def hook(_: Any, args: Any, kwargs: Any, dtype: Any = dtype) -> Any:
-            return map_floats(args, lambda one: one.to(dtype)), map_floats(kwargs, lambda one: one.to(dtype))
+            change = undo.noting(lambda one: one.to(dtype))
+            return map_floats(args, change), map_floats(kwargs, change)
 
         undo.append(module.register_forward_pre_hook(hook, with_kwargs=True).remove)
 
@@ -182,8 +204,9 @@ def _cast_module(model: Any, action: Mapping[str, Any], requested: Any, undo: Un
 
 def _cast_outputs(model: Any, action: Mapping[str, Any], requested: Any, undo: Undo) -> None:
     dtype = _dtype(model, action, requested)
+    change = undo.noting(lambda one: one.to(dtype))
     for module in _modules(model, str(action["module"])):
-        undo.append(module.register_forward_hook(lambda _module, _args, output: map_floats(output, lambda one: one.to(dtype))).remove)
+        undo.append(module.register_forward_hook(lambda _module, _args, output: map_floats(output, change)).remove)
 
 
 def _keep_fp32(model: Any, action: Mapping[str, Any], requested: Any, undo: Undo) -> None:
@@ -200,7 +223,8 @@ def _keep_fp32(model: Any, action: Mapping[str, Any], requested: Any, undo: Undo
 
         def enter(_: Any, args: Any, kwargs: Any, outside: list[Any] = outside) -> Any:
             outside.append(_first_dtype((args, dict(kwargs))))
-            return map_floats(args, lambda one: one.float()), map_floats(kwargs, lambda one: one.float())
+            change = undo.noting(lambda one: one.float())
+            return map_floats(args, change), map_floats(kwargs, change)
 
         def leave(_: Any, args: Any, output: Any, outside: list[Any] = outside) -> Any:
             dtype = outside.pop() if outside else None
@@ -244,8 +268,10 @@ def _device(model: Any, name: str) -> Any:
 def _move_inputs(model: Any, action: Mapping[str, Any], requested: Any, undo: Undo) -> None:
     device = _device(model, str(action["device"]))
 
+    change = undo.noting(lambda one: one.to(device))
+
     def hook(_: Any, args: Any, kwargs: Any) -> Any:
-        return map_tensors(args, lambda one: one.to(device)), map_tensors(kwargs, lambda one: one.to(device))
+        return map_tensors(args, change), map_tensors(kwargs, change)
 
     for module in _modules(model, str(action.get("module", ""))):
         undo.append(module.register_forward_pre_hook(hook, with_kwargs=True).remove)
@@ -326,6 +352,9 @@ def _repair_probabilities(model: Any, action: Mapping[str, Any], requested: Any,
 
     undo.append(model.register_forward_hook(hook).remove)
 
+
+#: Patches that change nothing where everything has that dtype, or is on that device, already.
+_CASTS = frozenset({"cast_inputs", "cast_module", "cast_outputs", "keep_fp32", "move_module", "move_inputs"})
 
 _PATCHES: Mapping[str, Callable[[Any, Mapping[str, Any], Any, Undo], None]] = {
     "cast_inputs": _cast_inputs,

@@ -86,4 +86,5 @@ def _unnatural(done: processes.Finished, case: Case) -> tuple[RunOutcome, str]:
     # Windows reports an access violation as a status code.
     if done.code & 0xFFFFFFFF == 0xC0000005:
         return "segfault", "crashed with an access violation"
-    return "exited", f"ended with exit code {done.code} and told nothing"
+    said = next((line.strip() for line in reversed(done.output.splitlines()) if line.strip()), "") if done.output else ""
+    return "exited", f"ended with exit code {done.code}: {said[:200]}" if said else f"ended with exit code {done.code} and told nothing"

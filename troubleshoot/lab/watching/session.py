@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from troubleshoot.basics.errors import InputError
 from troubleshoot.lab.watching.analysis import Analysis
-from troubleshoot.lab.watching.observations import LIMITS, Event, Proposal, Range
+from troubleshoot.lab.watching.observations import INPUTS, LIMITS, OUTSIDE, Event, Proposal, Range
 from troubleshoot.lab.watching.recorder import Call, Packet, Recorder, all_names
 from troubleshoot.lab.watching.scales import ScaleHistory
 
@@ -172,6 +172,9 @@ class Watch:
         """Propose the modules to keep in float32 if the rest is ``dtype`` (default: the half precision seen, else float16)."""
         dtype = self._target(dtype)
         leaves = frozenset(name for name, one in self._modules.items() if any(p is not None for p in one._parameters.values()))
+        vanished = self.vanished() if dtype == "float16" else None
+        if vanished is not None:
+            return Proposal((vanished.module,), dtype, "what it returns is zero in float16")
         return _proposed(self.events, self.ranges, dtype, leaves)
 
     def _target(self, dtype: str | None) -> str:
@@ -230,21 +233,43 @@ class Watch:
         leaves = [one for one in dict.fromkeys(seen) if any(p is not None for p in self._modules[one]._parameters.values())]
         return tuple(reversed(leaves))[:8]
 
-    def broken_weights(self, name: str) -> bool:
-        """Tell whether the module's own parameters hold NaN or inf. Nothing is read from a device that failed."""
-        module = self._modules.get(name)
-        if module is None or self._recorder.error is not None:
-            return False
+    def broken_weights(self, name: str) -> str:
+        """Return what the module's own parameters hold: "nan", "inf" (and no NaN), or "". Nothing is read from a device that failed."""
         import torch
 
         try:
-            return any(
-                not bool(torch.isfinite(one).all())
-                for one in module._parameters.values()
-                if one is not None and one.is_floating_point() and one.device.type != "meta" and one.element_size() > 1
-            )
+            if any(bool(torch.isnan(one).any()) for one in self._own(name)):
+                return "nan"
+            return "inf" if any(bool(torch.isinf(one).any()) for one in self._own(name)) else ""
         except RuntimeError:
-            return False
+            return ""
+
+    def has_weights(self, name: str) -> bool:
+        """Tell whether a module holds parameters of its own."""
+        return any(one is not None for one in getattr(self._modules.get(name), "_parameters", {}).values())
+
+    def _own(self, name: str) -> list[Any]:
+        """Return the module's own floating-point parameters that hold data."""
+        module = self._modules.get(name)
+        if module is None or self._recorder.error is not None:
+            return []
+        own = [one.detach() for one in module._parameters.values() if one is not None and one.is_floating_point()]
+        return [one for one in own if one.device.type != "meta" and one.element_size() > 1]
+
+    def vanished(self) -> Range | None:
+        """Return the first module whose output was nothing but zeros in float16, where the last one's was too; None otherwise.
+
+        A layer whose weights are zero returns zeros on purpose.
+        """
+        forward = [one for one in self.ranges if one.direction == "forward" and one.module not in (INPUTS, OUTSIDE)]
+        if self._settled().events or not forward or not _zeros(forward[-1]):
+            return None
+        first = next(one for one in forward if _zeros(one))
+        try:
+            own = self._own(first.module)
+            return None if own and not any(bool(one.any()) for one in own) else first
+        except RuntimeError:
+            return None
 
     def diagnose(self, **options: Any) -> Diagnosis:
         """Diagnose what was seen with the knowledge base; options are those of ``troubleshoot.diagnose`` (``gpu``, ``language``, ...)."""
@@ -256,6 +281,10 @@ class Watch:
 
     def __str__(self) -> str:
         return self.report()
+
+
+def _zeros(one: Range) -> bool:
+    return one.dtype == "float16" and bool(one.calls) and one.low == one.high == 0.0
 
 
 def _proposed(events: tuple[Event, ...], ranges: tuple[Range, ...], dtype: str, leaves: frozenset[str]) -> Proposal:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from troubleshoot.lab.watching.observations import INPUTS, LIMITS, OUTSIDE, Event
@@ -18,6 +19,11 @@ def story(watch: Watch) -> str:
         if event.dtype in ("float16", "bfloat16"):
             lines.append(f"torch_dtype=torch.{event.dtype}")
         lines += _symptoms(watch, event)
+    vanished = watch.vanished()
+    if event is None and vanished is not None:
+        name = vanished.module or type(watch.model).__name__
+        lines.append("torch_dtype=torch.float16")
+        lines.append(f"In float16 values underflow to zero at {name}: its output is all zeros, its inputs are not.")
     history = watch.scales.story()
     if history:
         lines.append(history)
@@ -51,13 +57,35 @@ def _symptoms(watch: Watch, event: Event) -> list[str]:
         where = "in the loss" if event.module == OUTSIDE else f"in the backward of {name}"
         scaled = " under GradScaler" if watch.scales.points else ""
         return [f"The gradients are {word.lower()} in {event.dtype}{scaled}, made {where}; the forward pass was finite."]
-    if watch.broken_weights(event.module):
+    broken = watch.broken_weights(event.module)
+    if broken:
         if event.step > 0:
             # They were whole in the steps before: training has broken them, not what was loaded.
             return [f"The weights of {name} become nan during training in {event.dtype}, and the loss is nan."]
-        return [f"The weights of the checkpoint contain NaN: the parameters of {name} are nan after loading."]
+        if broken == "inf" and event.dtype == "float16":
+            # What is loaded or made in float32 may exceed the range.
+            limit = f"{LIMITS['float16'][0]:.0f}"
+            return [f"In float16 values beyond {limit} overflow to inf when the model is cast: those of {name} are inf, float32 is fine."]
+        return [f"The parameters of {name} hold NaN before the first step."]
     if event.dtype == "float16":
+        small = _small(watch, event)
+        if small is not None:
+            return [
+                f"In float16 the output of {name} becomes {word.lower()} by a division by zero: nothing before it is larger than "
+                f"{small:.2g}, and a small divisor or epsilon underflows to zero."
+            ]
         kind = _kind(watch.model)
         fault = f"overflow: they exceed {LIMITS['float16'][0]:.0f}" if event.kind == "overflow" else "are nan"
         return [f"{word} detected in output of {name}", f"In float16 the activations of {kind} {fault} at {name}."]
     return [f"The output of {name} becomes {word.lower()} in {event.dtype}, and the loss is {word.lower()}."]
+
+
+def _small(watch: Watch, event: Event) -> float | None:
+    """Return the largest value that came before a fault in the forward pass, where neither a product nor an exponential of such values
+    leaves the range: what is not finite then comes of a division. None otherwise, and where a layer multiplies with weights of its own.
+    """
+    if event.direction != "forward" or event.module == OUTSIDE or watch.has_weights(event.module):
+        return None
+    seen = [one.largest for one in watch.ranges if one.direction == "forward" and one.calls]
+    largest = max(seen, default=math.nan)
+    return largest if largest < math.log(LIMITS[event.dtype][0]) else None

@@ -21,6 +21,9 @@ def render_text(watch: Watch) -> str:
     event = watch.first_event
     steps = watch.steps
     lines = [verdict(event, steps, watch.dtype)]
+    vanished = watch.vanished()
+    if event is None and vanished is not None:
+        lines.append(f"The output is zero everywhere in float16, from {vanished.module or 'the model itself'} ({vanished.cls}) on.")
     if watch.error:
         lines.append(watch.error)
     ranges = watch.ranges
@@ -31,7 +34,7 @@ def render_text(watch: Watch) -> str:
         lines += ["", *proposal_lines(proposal)]
     if watch.scales.points:
         lines += ["", watch.scales.describe()]
-    if event is not None:
+    if event is not None or vanished is not None:
         lines += ["", "watch.diagnose() looks it up in the knowledge base."]
     return "\n".join(lines) + "\n"
 
