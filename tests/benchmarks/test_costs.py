@@ -46,7 +46,7 @@ def test_a_diagnosis_imports_nothing_heavy(imported: set[str]) -> None:
 def test_a_diagnosis_imports_few_modules(imported: set[str]) -> None:
     """A new dependency on this path must be noticed."""
     ours = {name for name in imported if name.split(".")[0] == "troubleshoot"}
-    assert 20 < len(ours) < 110
+    assert 20 < len(ours) < 125
 
 
 def test_counted_costs_have_not_grown() -> None:
