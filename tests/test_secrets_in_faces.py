@@ -79,6 +79,7 @@ def test_no_form_of_a_diagnosis_shows_them(name: str) -> None:
             assert seen(render(diagnosis, form, top=9), SECRETS) == []
             assert seen(render(diagnosis, form, top=9, redact=True), SECRETS + PEOPLE) == []
         assert seen(str(diagnosis), SECRETS) == []
+        assert seen(render(diagnosis, redact=True), SECRETS + PEOPLE) == []
         assert seen(json.dumps(diagnosis.to_dict(), ensure_ascii=False), SECRETS) == []
         assert seen(json.dumps(diagnosis.to_dict(redact=True), ensure_ascii=False), SECRETS + PEOPLE) == []
 

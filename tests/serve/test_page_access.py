@@ -61,7 +61,7 @@ def test_axe_finds_nothing_on_the_page_of_an_issue(visit: Visit, scheme: str) ->
 
 
 def test_the_keyboard_is_enough(visit: Visit) -> None:
-    """Paste, send, go to a line and back, answer, copy, without a pointer."""
+    """Paste, send, answer, copy, open the details, go to a line and back, without a pointer."""
     visitor = visit(permissions=["clipboard-read", "clipboard-write"])
     keys = visitor.tab.keyboard
     keys.press("Tab")
@@ -81,11 +81,6 @@ def test_the_keyboard_is_enough(visit: Visit) -> None:
                 return
         raise AssertionError(f"the Tab key does not reach {selector}")
 
-    tab_to("button.item")
-    keys.press("Enter")
-    assert visitor.tab.evaluate("document.activeElement.matches('.row.current')")
-    keys.press("Escape")
-    assert visitor.tab.evaluate("document.activeElement.matches('button.item')")
     tab_to(".option")
     with visitor.tab.expect_response("**/page/diagnose"):
         keys.press("Space")
@@ -96,6 +91,13 @@ def test_the_keyboard_is_enough(visit: Visit) -> None:
     keys.press("Enter")
     visitor.tab.wait_for_selector(".copy:has-text('Copied')")
     assert "apex.normalization" in visitor.tab.evaluate("navigator.clipboard.readText()")
+    tab_to("article > details > summary")
+    keys.press("Enter")
+    tab_to("button.item")
+    keys.press("Enter")
+    assert visitor.tab.evaluate("document.activeElement.matches('.row.current')")
+    keys.press("Escape")
+    assert visitor.tab.evaluate("document.activeElement.matches('button.item')")
 
 
 def test_focus_is_always_seen(visit: Visit) -> None:
@@ -127,8 +129,9 @@ def test_a_screen_reader_is_told(visit: Visit) -> None:
     )
     assert visitor.tab.get_by_role("heading", level=1, name="BLIP-2 query tokens").count() == 1
     assert visitor.tab.get_by_role("region", name="BLIP-2 query tokens").count() == 1
-    assert visitor.tab.get_by_role("button", name="supports: model Salesforce/blip2-opt-2.7b").count() == 1
     assert visitor.tab.get_by_role("button", name="Copy: Upgrade transformers to 4.50.3 or later").count() == 1
+    visitor.open_details()
+    assert visitor.tab.get_by_role("button", name="supports: model Salesforce/blip2-opt-2.7b").count() == 1
     levels = [int(tag[1]) for tag in visitor.tab.evaluate("[...document.querySelectorAll('h1,h2,h3,h4')].map(e => e.tagName)")]
     assert levels[0] == 1 and all(after - before <= 1 for before, after in pairwise(levels))
 

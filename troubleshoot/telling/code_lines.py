@@ -15,16 +15,16 @@ _COMMENT = re.compile(r"\s{2,}#\s.*$")
 def folded(text: str, language: str, width: int) -> list[str]:
     """Return the lines of code or of a command; none where one of them cannot be made to fit.
 
-    Python may go on in the next line within brackets, a shell after a backslash. Other code (settings, options) stays as it is.
+    A comment goes first. Python, JSON and YAML may go on in the next line within brackets, a shell after a backslash.
     """
     out: list[str] = []
     for line in text.rstrip("\n").split("\n"):
         rest, depth = line.rstrip(), 0
-        if len(rest) > width and language == "python":
+        if len(rest) > width:
             rest = _COMMENT.sub("", rest)
         indent = len(rest) - len(rest.lstrip()) + _INDENT
         while len(rest) > width:
-            at, depth = _break(rest, depth, width, language)
+            at, depth = _break(rest, depth, width, shell=language == "sh")
             if at <= indent:
                 return []
             out.append(rest[:at].rstrip() + (" \\" if language == "sh" else ""))
@@ -33,15 +33,14 @@ def folded(text: str, language: str, width: int) -> list[str]:
     return out
 
 
-def _break(line: str, depth: int, width: int, language: str) -> tuple[int, int]:
+def _break(line: str, depth: int, width: int, *, shell: bool) -> tuple[int, int]:
     """Return where a line may be broken, 0 for nowhere, and how many brackets are open there; ``depth`` are open before it.
 
     That is at a blank in brackets (in a shell: in no quotes): before a part of an expression if there is one, in as few brackets as can be.
     """
-    shell = language == "sh"
     quote = ""
     places: list[tuple[bool, int, int]] = []
-    for at, char in enumerate(line[: width + (not shell)] if language in ("python", "sh") else ""):
+    for at, char in enumerate(line[: width + (not shell)]):
         if quote:
             quote = "" if char == quote else quote
         elif char in "'\"":

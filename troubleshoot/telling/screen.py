@@ -31,7 +31,7 @@ _FIXES, _DONTS, _OTHERS = 3, 2, 3
 #: A headline that is less sure than this does not say "known"; another failure's diagnosis that is less sure than that is not named.
 _KNOWN, _WORTH = 0.8, 0.4
 #: A comment behind a line of code, and an aside behind a setting: what other programs call it.
-_COMMENT = {"python": re.compile(r"^(.*\S)\s{2,}#\s*(\S.*)$"), "": re.compile(r"^(.*\S)\s{2,}[(（](\S.*)[)）]$")}
+_COMMENT, _ASIDE = re.compile(r"^(.*?\S)\s{2,}#\s*(\S.*)$"), re.compile(r"^(.*\S)\s{2,}[(（](\S.*)[)）]$")
 
 
 class Spot(msgspec.Struct, frozen=True):
@@ -186,7 +186,8 @@ def _facts(diagnosis: Diagnosis, one: IssueDiagnosis, failure: Failure | None, t
     operands = operands_text(diagnosis, words)
     if operands:
         facts.append(operands)
-    elif diagnosis.place.module and diagnosis.place.module not in title:
+    elif "." in diagnosis.place.module and diagnosis.place.module not in title:
+        # A lone name is that of a variable, and stands in the line of code.
         facts.append(words("module", module=diagnosis.place.module))
     if one.kind == "family" and one.note and one.note.rstrip(".。") != title:
         facts.append(words("likeliest-cause", percent=words.percent(one.cause_confidence), note=one.note.rstrip(".。")))
@@ -217,11 +218,11 @@ def _advice(issue: str, fix: FixAdvice, words: Words) -> Advice:
     text = fix.command or fix.code or ""
     remark = _condition(fix, words)
     language = "sh" if fix.command else "python" if is_python(fix) else ""
-    # Comments in code are English.
-    apart = language in _COMMENT and "\n" not in text and (words.language == "en" or language != "python")
-    comment = _COMMENT[language].match(text) if apart else None
+    # Comments are English, and stay with the code where the rest is not. What is folded in lines loses them.
+    comment = _COMMENT.match(text) if words.language == "en" else None
+    comment = comment or (None if language else _ASIDE.match(text))
     title = words.flow(fix.title)
-    if comment is not None:
+    if comment is not None and "\n" not in text:
         text, title = comment[1], title + words.paren(comment[2])
     if not text and not remark:
         remark = shorten(words.flow(fix.reason), 1) if fix.reason else ""
