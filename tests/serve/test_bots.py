@@ -162,7 +162,7 @@ def test_a_discord_conversation_needs_no_memory(discord: Discord) -> None:
     message = discord.answer(message, "yes, installed, on an A100")
     assert first_fix(ASKING, answers={"package.apex": "present"}, gpu="A100") in message["content"]
     message = discord.answer(message, "didn't work")
-    assert "Fix 2" in message["content"]
+    assert "**2. " in message["content"]
 
 
 def test_somebody_elses_message_is_diagnosed_with_its_file(discord: Discord) -> None:

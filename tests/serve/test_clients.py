@@ -54,13 +54,14 @@ class Chat:
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("case", ALL, ids=lambda case: case.issue.rpartition("/")[2])
 def test_openai_sdk_comes_to_the_fix(server: Running, case: Founding, language: str) -> None:
-    """Paste, wrong GPU, correction: the first fix is right, streamed and not, and its link leads to a page."""
+    """Paste, wrong GPU, correction: the right fix comes at once or with the GPU that it needs; its link leads to a page."""
     replies = []
     for stream in (False, True):
         chat = Chat(server, stream=stream)
-        chat.say(case.report(language=language))
-        chat.say("T4" if language == "en" else "显卡是T4")
-        replies.append(chat.say("sorry, it is an A100" if language == "en" else "说错了，是A100"))
+        said = [chat.say(case.report(language=language)), chat.say("T4" if language == "en" else "显卡是T4")]
+        said.append(chat.say("sorry, it is an A100" if language == "en" else "说错了，是A100"))
+        assert case.issue in said[-1]
+        replies.append("\n".join((said[0], said[-1])))
     assert FIRST_FIX[case.issue] in "\n".join(re.findall(r"```\w*\n(.*?)```", replies[0], re.DOTALL))
     assert replies[0] == replies[1]
     link = re.search(r"\]\((http://[^)]+)\)", replies[0])

@@ -468,8 +468,10 @@ def test_nothing_is_left_of_a_killed_server(burning: Server) -> None:
 def test_processes_killed_from_outside(burning: Server) -> None:
     """Whoever kills a worker that waits, or the fork server, costs no request."""
     (forks,) = children(burning.process.pid)
-    for one in children(forks):
+    waiting = children(forks)
+    for one in waiting:
         os.kill(one, signal.SIGKILL)
+    assert gone(waiting)
     assert burning.diagnose(REPORT) == 200
     os.kill(forks, signal.SIGKILL)
     assert gone([forks])

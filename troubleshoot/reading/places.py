@@ -70,7 +70,8 @@ def locate(path: str) -> tuple[str, str]:
 
 
 #: The folders of an absolute path, or of one in the home folder. An address (https://...) is none, nor is "and/or".
-_FOLDERS = searched(r"(?<![\w.:/\\~<-])(?:~|[A-Za-z]:)?[/\\](?:[^\s/\\:\"'`<>|*?,;()\[\]{}=]{1,100}+[/\\])++(?=[\w.])")
+#: A path begins behind what no folder's name holds: what fails at its end is not tried again from its middle.
+_FOLDERS = searched(r"(?<![^\s\"'`>|*?,;()\[\]{}=])(?:~|[A-Za-z]:)?[/\\](?:[^\s/\\:\"'`<>|*?,;()\[\]{}=]{1,100}+[/\\])++(?=[\w.])")
 #: Where ComfyUI and the web UIs keep what users install as checkouts.
 PLUGIN_FOLDERS = frozenset({"custom_nodes", "extensions"})
 _KEPT = KNOWN_PACKAGES | PLUGIN_FOLDERS | {"site-packages", "dist-packages"}
