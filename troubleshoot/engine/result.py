@@ -200,8 +200,6 @@ class Diagnosis:
     tried: tuple[TriedInVain, ...] = ()
     reader: Consulted | None = None
     outside: Outside | None = None
-    #: What the message of the first diagnosis says of its operands, by fact: ``dtype.input``, ``device.weight``.
-    caught: tuple[tuple[str, str], ...] = ()
     #: Place and operands of a live exception, which knows them.
     exact: Named | None = None
 
@@ -222,6 +220,12 @@ class Diagnosis:
         failures = self.report.failures
         return failures[index] if index is not None and index < len(failures) else self.report.cause
 
+    @property
+    def caught(self) -> dict[str, str]:
+        """What the message of the first diagnosis says of its operands, by fact: ``dtype.input``, ``device.weight``."""
+        facts = self.diagnoses[0].facts if self.diagnoses else {}
+        return {name: value for name, value in facts.items() if name.startswith(("dtype.", "device."))}
+
     @lazy_attribute
     def named(self) -> Named:
         """Place and operands of :attr:`failure`: read from its frames when they are first asked for."""
@@ -230,7 +234,7 @@ class Diagnosis:
         failure = self.failure
         if self.exact is not None or failure is None:
             return self.exact or Named()
-        return names_of(failure.root, self.report, dict(self.caught))
+        return names_of(failure.root, self.report, self.caught)
 
     @property
     def place(self) -> FailurePlace:

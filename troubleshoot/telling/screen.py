@@ -253,6 +253,10 @@ def _question(diagnosis: Diagnosis, one: IssueDiagnosis, failure: Failure | None
     if diagnosis.questions and one.kind == "family" and failure is not None and not failure.frames:
         # It costs less than any experiment, and names the layer.
         return Inquiry(words("ask.traceback"))
+    return _asked(diagnosis)
+
+
+def _asked(diagnosis: Diagnosis) -> Inquiry | None:
     asked = next((question for question in diagnosis.questions if question.about != "model"), None)
     return None if asked is None else Inquiry(asked.ask, asked.about, asked.answers, _option(asked))
 
@@ -307,7 +311,6 @@ def _abstaining(diagnosis: Diagnosis, notes: tuple[str, ...], words: Words) -> S
         say = Words(diagnosis.language, "page")
         step = say(f"next.{diagnosis.reason or 'no-entry'}", package=library)
     spots = _spots(diagnosis)
-    asked = next((question for question in diagnosis.questions if question.about != "model"), None)
     return Screen(
         badge=badge,
         title=words.flow(title),
@@ -315,7 +318,7 @@ def _abstaining(diagnosis: Diagnosis, notes: tuple[str, ...], words: Words) -> S
         spots=spots,
         facts=tuple(words.flow(fact) for fact in facts),
         next=words.flow(step),
-        question=None if asked is None else Inquiry(asked.ask, asked.about, asked.answers, _option(asked)),
+        question=_asked(diagnosis),
         others=_others(diagnosis, failure, words),
         notes=notes,
         language=words.language,

@@ -39,7 +39,6 @@ def worded(found: Findings, language: str) -> Diagnosis:
         tried=tuple(_tried(name, fact.line, found.base, language) for name, fact in found.tried.items()),
         reader=found.reader,
         outside=_outside(found, language),
-        caught=_caught(found),
     )
 
 
@@ -58,12 +57,6 @@ def _tried(name: str, line: int | None, base: KnowledgeBase, language: str) -> T
     told = base.experiments.experiments[name].name
     text = f"你已经试过“{told.zh}”，没有变化" if language == "zh" else f"you already tried this, and nothing changed: {told.en}"
     return TriedInVain(name, text, line)
-
-
-def _caught(found: Findings) -> tuple[tuple[str, str], ...]:
-    """Return what the message of the first issue says of dtypes and devices."""
-    bindings = found.issues[0][0].candidate.context.bindings if found.issues else {}
-    return tuple((name, value) for name, value in bindings.items() if name.startswith(("dtype.", "device.")))
 
 
 def _question(one: Asked, language: str) -> Question:
@@ -141,6 +134,8 @@ def _affected(entry: Entry, language: str) -> tuple[str, ...]:
 def _said(item: EvidenceItem, language: str) -> EvidenceItem:
     """Return evidence in a language; what is quoted stays as it is."""
     return EvidenceItem(item.state, item.kind, item.zh if language == "zh" and item.zh else item.text, item.line)
+
+
 #: The facts that a message's holes tell of operands, and what they operate on. The rest of a message is quoted, not taken apart.
 _TOLD = ("dtype.", "device.", "name.kernel", "name.argument", "name.method")
 

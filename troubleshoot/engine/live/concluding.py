@@ -61,7 +61,7 @@ def _exact(diagnosis: Diagnosis, seen: Seen) -> Named | None:
     if failure is None:
         return None
     module = _steps(seen.root, seen.path) if seen.path is not None else None
-    read = names_of(failure.root, diagnosis.report, dict(diagnosis.caught), module)
+    read = names_of(failure.root, diagnosis.report, diagnosis.caught, module)
     operands = [_operand(one, seen, read.arguments) for one in seen.operands]
     known = [one for one in operands if one.role in read.arguments]
     return Named(read.place, tuple(known or operands), read.arguments)
