@@ -18,17 +18,13 @@ import yaml
 
 from troubleshoot.engine.result import FixAdvice
 from troubleshoot.lab.editing.lines import line_end, line_number, split_lines
-from troubleshoot.lab.editing.plans import Plan, Refusal, RefusedError, Step
+from troubleshoot.lab.editing.plans import MOST_BYTES, MOST_CHANGES, Plan, Refusal, RefusedError, Step
 from troubleshoot.lab.editing.spellings import HALF, NAMES, respelled, wanted_dtype
 
 _BOM = "\ufeff"
 _DTYPE_KEYS = ("torch_dtype", "dtype", "mixed_precision", "precision", "compute_dtype", "bnb_4bit_compute_dtype", "amp_dtype")
 _SUFFIXES = (".yaml", ".yml", ".json")
 _SWITCHES = ("fp16", "bf16", "enabled")
-#: Larger files hold data.
-_MOST_BYTES = 256_000
-#: A file that would change in more places is made by a program.
-_MOST_CHANGES = 1_000
 #: Parsers go down a level per call, the one in C until the process is gone.
 _MOST_LEVELS = 100
 #: The parser in C where PyYAML has it; both tell the same places.
@@ -112,8 +108,8 @@ def _is_json(path: str) -> bool:
 
 def _composed(text: str, name: str) -> Any:
     """Return the tree of a file. Raises RefusedError where it is too large or too deep, or no YAML."""
-    if len(text) > _MOST_BYTES:
-        raise RefusedError(f"{name} is too large for a configuration: over {_MOST_BYTES // 1000} KB")
+    if len(text) > MOST_BYTES:
+        raise RefusedError(f"{name} is too large for a configuration: over {MOST_BYTES // 1000} KB")
     depth = 0
     try:
         for event in yaml.parse(text, Loader=_LOADER):
@@ -228,7 +224,7 @@ def _changes(found: list[_Value], wanted: str, path: str, text: str) -> tuple[li
             )
     if not edits:
         raise RefusedError(f"{Path(path).name} has no setting that asks for another dtype than {wanted}")
-    if len(edits) > _MOST_CHANGES:
+    if len(edits) > MOST_CHANGES:
         raise RefusedError(f"{path} has {len(edits)} such settings: change the program that writes it")
     if not _is_json(path):
         _refuse_shared(edits, Counter(one.span for one in aliases), text)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from troubleshoot.engine.result import FixAdvice
 from troubleshoot.lab.editing.lines import line_end, line_number, rest_of_line, split_lines
-from troubleshoot.lab.editing.plans import Plan, Refusal, RefusedError, Step
+from troubleshoot.lab.editing.plans import MOST_BYTES, MOST_CHANGES, Plan, Refusal, RefusedError, Step
 from troubleshoot.lab.editing.shell import RESERVED, Command, Word, commands
 from troubleshoot.lab.editing.spellings import HALF, NAMES, respelled, wanted_dtype
 
@@ -20,9 +20,6 @@ _VALUED = (
     "--dtype", "--torch_dtype", "--torch-dtype", "--precision", "--mixed_precision", "--mixed-precision", "--amp_dtype", "--amp-dtype",
 )  # fmt: skip
 _SWITCHES = {"--fp16": "float16", "--bf16": "bfloat16", "--half": "float16"}
-#: Larger scripts, and such as would change in more places, are made by a program.
-_MOST_BYTES = 256_000
-_MOST_CHANGES = 1_000
 _TRUE = ("True", "true", "1", "yes")
 _ASSIGNED = re.compile(r"\w+\+?=")
 #: Commands that run Python, or a program in Python that takes such flags.
@@ -64,8 +61,8 @@ def plans_for_shell(path: str, fixes: Iterable[FixAdvice]) -> tuple[list[Plan], 
         raise RefusedError(f"cannot read {path}: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
         raise RefusedError(f"{path}:{line_number(data.decode('latin-1'), error.start)}: it is no UTF-8") from error
-    if len(data) > _MOST_BYTES:
-        raise RefusedError(f"{path} has {len(data) // 1000} KB: scripts over {_MOST_BYTES // 1000} KB are not edited")
+    if len(data) > MOST_BYTES:
+        raise RefusedError(f"{path} has {len(data) // 1000} KB: scripts over {MOST_BYTES // 1000} KB are not edited")
     read = commands(text)
     plans: list[Plan] = []
     refused: list[Refusal] = []
@@ -135,7 +132,7 @@ def _edited(text: str, read: Sequence[Command], wanted: str, path: str) -> tuple
     if not changed:
         why = f"no command in {Path(path).name} that launches Python has a flag that asks for another dtype than {wanted}"
         raise RefusedError(why + _elsewhere(text, wanted))
-    if len(changed) > _MOST_CHANGES:
+    if len(changed) > MOST_CHANGES:
         raise RefusedError(f"{path} has {len(changed)} such flags: change the program that writes it")
     changed.sort(key=lambda one: one[0].start)
     steps = [Step("change-flag", path, line_number(text, word.start), _told(word.value or "", to)) for word, to in changed]

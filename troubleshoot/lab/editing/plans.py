@@ -12,6 +12,10 @@ from troubleshoot.engine.result import FixAdvice
 class RefusedError(TroubleshootError):
     """An edit is not certain to be right; the message says why."""
 
+#: Larger files of settings and scripts hold data, or are made by a program, and so are those that would change in more places.
+MOST_BYTES = 256_000
+MOST_CHANGES = 1_000
+
 
 @dataclass(frozen=True)
 class Step:
